@@ -1,0 +1,26 @@
+import { feathers } from '@feathersjs/feathers'
+import { koa, rest, type Application } from '@feathersjs/koa'
+import type { Deps } from './deps.js'
+import { checkCoverage } from './hooks/check-coverage.js'
+import { answerErrors } from './http/answer-errors.js'
+import { callerAddress } from './http/caller-address.js'
+import { jsonBody } from './http/json-body.js'
+import { routes } from './http/routes.js'
+import { securityHeaders } from './http/security-headers.js'
+import { sockets } from './realtime/sockets.js'
+import { services } from './services/index.js'
+
+/** The daemon as one page: what a request passes on its way to a service, in order. */
+export function createApp(deps: Deps): Application {
+  const app = koa(feathers())
+  app.use(answerErrors(deps))
+  app.use(securityHeaders)
+  app.use(callerAddress)
+  routes(app, deps)
+  app.use(jsonBody)
+  app.configure(rest())
+  sockets(app)
+  services(app, deps)
+  checkCoverage(app)
+  return app
+}

@@ -1,0 +1,48 @@
+import type { JournalEntry } from '@stoa/core/journal/entry'
+import type { Knex } from 'knex'
+
+export type Value = string | number | boolean | null
+export type Row = Record<string, unknown>
+
+export interface Statement {
+  /** Placeholders are `?` on both databases. */
+  sql: string
+  params: Value[]
+}
+
+export interface Step extends Statement {
+  /** A step must touch at least one row, or the whole unit does not hold. Bookkeeping that may touch none says so. */
+  optional?: boolean
+}
+
+/**
+ * What one request writes: its guarded steps and its journal entries, in one transaction or not at all.
+ * A unit without steps only records (a read, a refusal). The rows of the last step that is not optional are the answer,
+ * and the journal entries take their `version` from those rows, one entry a row.
+ */
+export interface Unit {
+  steps: Step[]
+  entries: JournalEntry[]
+}
+
+export interface Dialect {
+  name: 'sqlite' | 'postgres'
+  /** Merges the keys of a JSON object into a JSON text column; keys with null are removed. */
+  mergeJson(column: string, patch: Record<string, unknown>): Statement
+  /**
+   * Rows out of one parameter: a JSON list of lists. One text whatever their number, so the statement is kept.
+   * `each` stands in FROM, `at` reads a column of the row, `position` counts from 1.
+   */
+  rows: { each: string; at(index: number, type: 'text' | 'integer' | 'boolean'): string; position: string }
+}
+
+export interface Database {
+  dialect: Dialect
+  /** Builds and runs list queries; never used to write. */
+  knex: Knex
+  /** One read with a kept prepared statement. */
+  read(sql: string, params: Value[]): Promise<Row[]>
+  /** The rows of the unit's answer; null when what it was decided on no longer holds and nothing was written. */
+  commit(unit: Unit): Promise<Row[] | null>
+  close(): Promise<void>
+}

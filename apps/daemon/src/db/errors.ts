@@ -1,0 +1,37 @@
+import { StoaError } from '@stoa/core/errors'
+
+/**
+ * Driver errors become catalogue errors here, and nowhere else; the driver's own text (SQL, values) stays in `cause`.
+ * Unique violations carry the constraint's columns, so that a class can tell which rule was broken.
+ */
+export function mapDriverError(error: unknown): StoaError {
+  if (error instanceof StoaError) return error
+  if (isUniqueViolation(error)) return new StoaError('duplicate', { cause: error })
+  if (isForeignKeyViolation(error)) return new StoaError('not_found', { cause: error })
+  return new StoaError('unavailable', { cause: error })
+}
+
+export function isConstraintViolation(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_CONSTRAINT' || codeOf(error).startsWith('23')
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  return codeOf(error) === '23505' || (codeOf(error) === 'SQLITE_CONSTRAINT' && messageOf(error).includes('UNIQUE'))
+}
+
+function isForeignKeyViolation(error: unknown): boolean {
+  return codeOf(error) === '23503' || (codeOf(error) === 'SQLITE_CONSTRAINT' && messageOf(error).includes('FOREIGN KEY'))
+}
+
+/** PostgreSQL ended one of two transactions that waited for each other, or could not order them: trying again is right. */
+export function isTransient(error: unknown): boolean {
+  return codeOf(error) === '40P01' || codeOf(error) === '40001'
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : ''
+}

@@ -1,0 +1,104 @@
+import type { JournalEntry } from '@stoa/core/journal/entry'
+import type pg from 'pg'
+import type { Row, Unit } from '../database.js'
+import { isTransient, mapDriverError } from '../errors.js'
+import { columnType, encodeJournal, insertJournal, journalColumns, journalValues } from '../journal-rows.js'
+import { postgresDialect } from './dialect.js'
+import { prepare } from './statements.js'
+
+interface Record {
+  entries: JournalEntry[]
+  resolve(rows: Row[]): void
+  reject(error: unknown): void
+}
+
+/**
+ * A unit of one step is one statement: the change and its journal row in one CTE, so they commit together without a
+ * BEGIN and without a second round trip. Units of more steps are an ordinary transaction. Entries without a change
+ * (reads, refusals) that are ready together are inserted together.
+ */
+export class UnitWriter {
+  private waiting: Record[] = []
+
+  constructor(private readonly pool: pg.Pool) {}
+
+  async commit(unit: Unit): Promise<Row[] | null> {
+    try {
+      if (unit.steps.length === 0) return await this.record(unit.entries)
+      if (unit.steps.length === 1 && unit.entries.length === 1) return await this.runStatement(unit)
+      return await this.runTransaction(unit)
+    } catch (error) {
+      if (isTransient(error)) return null
+      throw mapDriverError(error)
+    }
+  }
+
+  private async runStatement(unit: Unit): Promise<Row[] | null> {
+    const [step] = unit.steps
+    const [entry] = unit.entries
+    const values = journalValues(entry!).filter((_, index) => journalColumns[index] !== 'version')
+    const { rows } = await this.pool.query<Row>(prepare(changeAndRecord(step!.sql), [...step!.params, ...values]))
+    return rows.length > 0 ? rows : null
+  }
+
+  private async runTransaction(unit: Unit): Promise<Row[] | null> {
+    const client = await this.pool.connect()
+    let failure: Error | undefined
+    try {
+      await client.query('BEGIN')
+      let answer: Row[] = []
+      for (const step of unit.steps) {
+        const { rows } = await client.query<Row>(prepare(step.sql, step.params))
+        if (step.optional) continue
+        if (rows.length === 0) {
+          await client.query('ROLLBACK')
+          return null
+        }
+        answer = rows
+      }
+      const entries = unit.entries.map((entry, index) => ({ ...entry, version: (answer[index]?.['version'] as number | undefined) ?? entry.version }))
+      if (entries.length > 0) await client.query(prepare(INSERT_JOURNAL, [encodeJournal(entries)]))
+      await client.query('COMMIT')
+      return answer
+    } catch (error) {
+      await client.query('ROLLBACK').catch((rollbackError: Error) => {
+        failure = rollbackError
+      })
+      throw error
+    } finally {
+      client.release(failure)
+    }
+  }
+
+  private record(entries: JournalEntry[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ entries, resolve, reject })
+      if (this.waiting.length === 1) setImmediate(() => void this.flush())
+    })
+  }
+
+  private async flush(): Promise<void> {
+    const records = this.waiting
+    this.waiting = []
+    try {
+      await this.pool.query(prepare(INSERT_JOURNAL, [encodeJournal(records.flatMap(({ entries }) => entries))]))
+      records.forEach(({ resolve }) => resolve([]))
+    } catch (error) {
+      records.forEach(({ reject }) => reject(error))
+    }
+  }
+}
+
+const INSERT_JOURNAL = insertJournal(postgresDialect)
+
+const wrapped = new Map<string, string>()
+
+function changeAndRecord(step: string): string {
+  let sql = wrapped.get(step)
+  if (!sql) {
+    const values = journalColumns.map((column) => (column === 'version' ? 'change.version' : `?::${columnType(column)}`))
+    sql = `WITH change AS (${step}), entry AS (INSERT INTO journal (${journalColumns.join(', ')}) SELECT ${values.join(', ')} FROM change) SELECT * FROM change`
+    wrapped.set(step, sql)
+  }
+  return sql
+}

@@ -1,0 +1,14 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.js'
+import type { Database } from './db/database.js'
+import type { Metrics } from './http/metrics.js'
+
+/** What the parts of the daemon are given, instead of reaching for it. */
+export interface Deps {
+  config: Config
+  db: Database
+  logger: Logger
+  metrics: Metrics
+  now(): Date
+  newId(): string
+}

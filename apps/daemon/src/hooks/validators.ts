@@ -1,0 +1,63 @@
+import { Type, type TObject, type TSchema } from '@sinclair/typebox'
+import { Ajv, addFormats } from '@feathersjs/schema'
+import { StoaError } from '@stoa/core/errors'
+import type { ServiceSchema } from '@stoa/core/schema/service-schema'
+
+export type Check = ReturnType<Ajv['compile']>
+
+/** Bodies are taken as they are; query strings have only text, so there numbers and booleans are read from it. */
+const bodies = addFormats(new Ajv({ strict: false, allowUnionTypes: true }))
+const queries = addFormats(new Ajv({ strict: false, allowUnionTypes: true, coerceTypes: true }))
+
+export const compileBody = (schema: TSchema): Check => bodies.compile(schema)
+export const compileQuery = (schema: TSchema): Check => queries.compile(schema)
+
+/** Throws the first thing that is wrong, with the field it is about; the value itself is never repeated. */
+export function check(validator: Check, value: unknown): void {
+  if (validator(value)) return
+  const [first] = validator.errors ?? []
+  const unknown = first?.keyword === 'additionalProperties' ? String(first.params['additionalProperty']) : null
+  const field = [first?.instancePath.slice(1).replaceAll('/', '.'), unknown ?? first?.params['missingProperty']].filter(Boolean).join('.')
+  throw new StoaError(unknown ? 'unknown_field' : 'invalid', { errors: [{ field: field.slice(0, 200), message: first?.message ?? 'is not valid' }] })
+}
+
+/** The query language of `find`: the documented fields, the usual operators, and nothing else. */
+export function findQuery(schema: ServiceSchema, extra: Record<string, TSchema> = {}): TObject {
+  const fields = Object.fromEntries(schema.filters.map((field) => [field, Type.Optional(filter(filterType(schema, field)))]))
+  const some = Type.Object(fields, { additionalProperties: false })
+  const either = Type.Optional(Type.Array(some, { maxItems: 50 }))
+  return Type.Object(
+    {
+      ...fields,
+      ...extra,
+      $limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+      $skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+      $sort: Type.Optional(Type.Object(Object.fromEntries(schema.filters.map((field) => [field, Type.Optional(Type.Unsafe<1 | -1>({ type: 'integer', enum: [1, -1] }))])), { additionalProperties: false })),
+      $select: Type.Optional(selection(schema)),
+      $or: either,
+      $and: Type.Optional(Type.Array(Type.Object({ ...fields, $or: either }, { additionalProperties: false }), { maxItems: 50 }))
+    },
+    { additionalProperties: false }
+  )
+}
+
+/** What may stand in the query of get, patch and remove: a parent that is checked, a selection, a version. */
+export function recordQuery(schema: ServiceSchema): TObject {
+  const parents = Object.fromEntries(schema.parents.map((field) => [field, Type.Optional(Type.String())]))
+  return Type.Object({ ...parents, $select: Type.Optional(selection(schema)), $version: Type.Optional(Type.Integer({ minimum: 1 })) }, { additionalProperties: false })
+}
+
+function selection(schema: ServiceSchema): TSchema {
+  return Type.Array(Type.Unsafe<string>({ type: 'string', enum: Object.keys(schema.record.properties) }), { maxItems: 100 })
+}
+
+function filter(type: TSchema): TSchema {
+  const several = Type.Array(type, { maxItems: 500 })
+  const operators = Type.Object({ $gt: type, $gte: type, $lt: type, $lte: type, $ne: type, $in: several, $nin: several })
+  return Type.Union([type, Type.Partial(operators, { additionalProperties: false })])
+}
+
+/** Columns that are not a field of the record by themselves (the journal's resource_type) are plain text. */
+function filterType(schema: ServiceSchema, field: string): TSchema {
+  return schema.record.properties[field] ?? Type.String({ maxLength: 200 })
+}

@@ -1,0 +1,7 @@
+import type { Middleware } from 'koa'
+
+/** The address of the connection. Forwarded headers are not believed: anybody can send them. */
+export const callerAddress: Middleware = async (ctx, next) => {
+  ctx['feathers'] = { ...ctx['feathers'], ip: ctx.req.socket.remoteAddress } as typeof ctx.feathers
+  await next()
+}

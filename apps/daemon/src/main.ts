@@ -1,0 +1,40 @@
+import { v7 as newId } from 'uuid'
+import { createApp } from './app.js'
+import { ensureFirstAdmin, refuseGeneratedPassword } from './auth/first-admin.js'
+import { SettingError, readConfig } from './config.js'
+import { openDatabase } from './db/open.js'
+import type { Deps } from './deps.js'
+import { listen } from './http/listen.js'
+import { makeMetrics } from './http/metrics.js'
+import { makeLogger } from './logger.js'
+
+/** The process: settings, database, app, ready line, and an orderly end. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const logger = makeLogger(config)
+  const db = await openDatabase(config.databaseUrl, (error) => logger.warn({ err: error }, 'a database connection was lost'))
+  const deps: Deps = { config, db, logger, metrics: makeMetrics(), now: () => new Date(), newId }
+
+  const signInToken = await ensureFirstAdmin(deps)
+  await refuseGeneratedPassword(deps)
+  const listening = await listen(createApp(deps), config.host, config.port)
+  process.stdout.write(`stoa listening on ${listening.url}\n`)
+  if (signInToken) process.stdout.write(`sign in as the first admin, once, within an hour: ${listening.url}/#sign-in=${signInToken}\n`)
+
+  let stopping = false
+  const stop = async (signal: string): Promise<void> => {
+    if (stopping) return
+    stopping = true
+    logger.info({ signal }, 'stopping')
+    await listening.stop()
+    await db.close()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+}
+
+main().catch((error: unknown) => {
+  const reason = error instanceof SettingError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+  process.stderr.write(`stoa does not start: ${reason}\n`)
+  process.exit(1)
+})

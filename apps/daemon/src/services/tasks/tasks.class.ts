@@ -1,0 +1,116 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isTerminal, transition, type TaskStatus } from '@stoa/core/domain/task-state'
+import { StoaError } from '@stoa/core/errors'
+import type { TaskCreate, TaskPatch } from '@stoa/core/schema/tasks'
+import type { Row } from '../../db/database.js'
+import { decodeRow, tables } from '../../db/tables.js'
+import { Sql, deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
+import type { Deps } from '../../deps.js'
+import { accessOf, type Access, type StoaParams } from '../../hooks/access.js'
+import { recordHolds, stillAllowed } from '../../hooks/commit-unit.js'
+import { RecordClass } from '../record-class.js'
+
+const table = tables.tasks
+
+export class TasksClass extends RecordClass {
+  constructor(deps: Deps) {
+    super(deps, table)
+  }
+
+  /** The model is frozen here: what the session says later is for later tasks. */
+  async create(data: TaskCreate, params: StoaParams): Promise<Row> {
+    const access = accessOf(params)
+    const session = access.loaded!.session!
+    const task_id = this.deps.newId()
+    const values = {
+      task_id,
+      ...data,
+      session_id: session['session_id'],
+      agent: data.agent ?? session['agent'],
+      effective_model: data.requested_model ?? session['model'],
+      status: 'queued',
+      because: 'waits for its turn',
+      ...this.stamps(access)
+    }
+    try {
+      const record = await this.write(params, () => ({
+        steps: [insertWhere(table, values, [stillAllowed(access)])],
+        entries: [this.allow(access, { change: 'created', fields: access.fields }, { resource_id: task_id })]
+      }))
+      return (await this.withPosition(record))
+    } catch (error) {
+      if (error instanceof StoaError && error.code === 'duplicate') return (await this.repeatedCreate(access, data, params))
+      throw error
+    }
+  }
+
+  async patch(_id: unknown, data: TaskPatch, params: StoaParams): Promise<Row> {
+    const access = accessOf(params)
+    const repeated = await this.repeatedReport(access, data, params)
+    if (repeated) return repeated
+    const record = await this.write(params, () => {
+      const task = access.loaded!.record!
+      const values = this.changeOf(task, data)
+      return {
+        steps: [updateWhere(table, values, [...recordHolds(access, table), new Sql('status = ?', task['status'] as string)])],
+        entries: [this.allow(access, { change: 'patched', fields: access.fields })]
+      }
+    })
+    return (await this.withPosition(record))
+  }
+
+  async remove(_id: unknown, params: StoaParams): Promise<Row> {
+    const access = accessOf(params)
+    return await this.write(params, () => {
+      const status = access.loaded!.record!['status'] as TaskStatus
+      if (status !== 'queued' && !isTerminal(status)) throw new StoaError('illegal_transition', { message: 'A task that is under way cannot be removed. Stop it first.' })
+      return {
+        steps: [deleteWhere(table, [...recordHolds(access, table), new Sql('status = ?', status)])],
+        entries: [this.allow(access, { change: 'removed' })]
+      }
+    })
+  }
+
+  /** The queue moves with every task, so the position is read after the write instead of being part of it. */
+  private async withPosition(record: Row): Promise<Row> {
+    if (record['status'] !== 'queued') return { ...record, queue_position: null }
+    const [row] = await this.deps.db.read(`SELECT (${table.computed.queue_position}) AS queue_position FROM tasks WHERE task_id = ?`, [record['task_id'] as string])
+    return { ...record, queue_position: row?.['queue_position'] ?? null }
+  }
+
+  private changeOf(task: Row, data: TaskPatch): Record<string, unknown> {
+    const from = task['status'] as TaskStatus
+    const to = data.status ?? from
+    if (isTerminal(from) || transition(from, to) === 'illegal') {
+      throw new StoaError('illegal_transition', { data: { from, to }, message: `The task is ${from}; it cannot become ${to}${isTerminal(from) ? ', it has ended' : ''}.` })
+    }
+    const now = this.now()
+    return {
+      ...data,
+      because: data.because ?? (to === from ? task['because'] : `reported as ${to}`),
+      updated_at: now,
+      ...(to === 'running' && task['started_at'] === null && { started_at: now }),
+      ...(isTerminal(to) && { completed_at: now })
+    }
+  }
+
+  /** The same last report again, as after a lost answer: nothing to write, the record as it stands. */
+  private async repeatedReport(access: Access, data: TaskPatch, params: StoaParams): Promise<Row | null> {
+    const task = access.loaded!.record!
+    if (!isTerminal(task['status'] as TaskStatus)) return null
+    if (!Object.entries(data).every(([field, value]) => isDeepStrictEqual(value, task[field]))) return null
+    recordHolds(access, table)
+    await this.recordRepeat(access, task['task_id'] as string)
+    return this.present(task, params)
+  }
+
+  private async repeatedCreate(access: Access, data: TaskCreate, params: StoaParams): Promise<Row> {
+    const [row] = await this.deps.db.read('SELECT * FROM tasks WHERE session_id = ? AND client_task_id = ?', [
+      access.target!.session!.session_id,
+      data.client_task_id ?? null
+    ])
+    if (row?.['prompt'] !== data.prompt) throw new StoaError('duplicate', { message: 'There is another task with this client_task_id in this session.' })
+    await this.recordRepeat(access, row['task_id'] as string)
+    return this.withPosition(this.present(decodeRow(table, row), params))
+  }
+}

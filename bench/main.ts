@@ -1,0 +1,66 @@
+import { writeFile } from 'node:fs/promises'
+import { cpus, loadavg } from 'node:os'
+import { contestants } from './contestants.js'
+import { report, type Results } from './report.js'
+import { runRounds, type Field, type Plan } from './rounds.js'
+import { countStatements } from './statements.js'
+import { ratios, summarize } from './summary.js'
+import { loadTestSupport } from './test-support.js'
+
+// `npm run bench` takes about four minutes, `npm run bench -- quick` about one.
+
+const plans: Record<string, Plan> = {
+  full: { rounds: 5, measure_ms: 650, warm_up_ms: 400 },
+  quick: { rounds: 2, measure_ms: 300, warm_up_ms: 200 }
+}
+
+/** The numerator and the denominator of each ratio that is reported. */
+const pairs = [
+  ['stoa-sqlite', 'bare-sqlite'],
+  ['stoa-sqlite', 'obvious-sqlite'],
+  ['stoa-sqlite', 'constant-service'],
+  ['stoa-sqlite', 'node-http'],
+  ['stoa-postgres', 'bare-postgres']
+] as const
+
+async function main(): Promise<void> {
+  const plan = plans[process.argv[2] ?? 'full']
+  if (!plan) throw new Error(`the benchmark is one of ${Object.keys(plans).join(', ')}`)
+  const support = await loadTestSupport()
+  const before = loadavg()[0]!
+  try {
+    const list = contestants(support)
+    const field: Field = []
+    const samples = await withAll(field, list, () => runRounds(field, plan, progress))
+    progress('counting statements')
+    const statements = await countStatements(support)
+    const [cpu] = cpus()
+    const results: Results = {
+      machine: { node: process.versions.node, cpus: cpus().length, cpu: cpu?.model ?? 'unknown', load_average: { before, after: loadavg()[0]! } },
+      plan,
+      lines: summarize(samples),
+      ratios: ratios(samples, pairs),
+      statements
+    }
+    await writeFile(new URL('../results.json', import.meta.url), `${JSON.stringify({ ...results, samples }, null, 2)}\n`)
+    process.stdout.write(`${report(results, list)}\n`)
+  } finally {
+    await support.stopPostgres()
+  }
+}
+
+/** All servers are up from the first measurement to the last; only one has work at a time. */
+async function withAll<T>(field: Field, list: ReturnType<typeof contestants>, run: () => Promise<T>): Promise<T> {
+  try {
+    for (const contestant of list) field.push({ contestant, started: await contestant.start() })
+    return await run()
+  } finally {
+    for (const { started } of field) await started.stop()
+  }
+}
+
+function progress(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+await main()

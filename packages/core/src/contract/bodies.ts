@@ -1,0 +1,93 @@
+import { MAX_BATCH } from '../schema/messages.js'
+import type { Operation } from './operations.js'
+import { resourceOf } from './resources.js'
+
+/** What an operation takes. */
+export function requestBodyOf({ action, service, method }: Operation): object | undefined {
+  const special = requests[action]
+  if (special) return body(special)
+  const one = resourceOf(service)?.one
+  if (one && method === 'create') return body(schema(`${one}Create`))
+  if (one && method === 'patch') return body(schema(`${one}Patch`))
+  return undefined
+}
+
+/** What an operation answers when it went well. */
+export function successOf({ action, service, method }: Operation): Record<string, object> {
+  const special = successes[action]
+  if (special) return special
+  const one = resourceOf(service)?.one
+  if (!one) return { 200: answer('It is done.', anything) }
+  if (method === 'find') return { 200: answer('One page.', schema(`${one}Page`)) }
+  if (method === 'create') return { 201: answer('The new record.', schema(one)) }
+  return { 200: answer(method === 'remove' ? 'The record that was removed.' : 'The record.', schema(one)) }
+}
+
+export const bodySchemas = {
+  SignIn: {
+    description: 'A strategy and what it asks for.',
+    anyOf: [
+      strategy('local', { email: { type: 'string' }, password: { type: 'string' } }),
+      strategy('one-time', { token: { type: 'string', description: 'From a sign-in link.' } }),
+      ...['jwt', 'api-key', 'task-token'].map((name) => strategy(name, { accessToken: { type: 'string' } }))
+    ]
+  },
+  SignedIn: object({ accessToken: { type: 'string' }, user: schema('User') }),
+  TaskToken: object({
+    token: { type: 'string', pattern: '^stoa_task_' },
+    task_id: { $ref: '#/components/schemas/Task/properties/task_id' },
+    session_id: { $ref: '#/components/schemas/Task/properties/session_id' },
+    expires_at: { type: ['string', 'null'], format: 'date-time' }
+  })
+}
+
+const oneOrMany = (name: string): object => ({
+  anyOf: [schema(name), { type: 'array', items: schema(name), minItems: 1, maxItems: MAX_BATCH }]
+})
+
+const requests: Record<string, object> = {
+  'authentication.create': schema('SignIn'),
+  'messages.create': oneOrMany('MessageCreate')
+}
+
+const anything = { type: 'object' }
+const healthy = { 200: answer('It is well.', anything) }
+
+const successes: Record<string, Record<string, object>> = {
+  'authentication.create': { 201: answer('Signed in.', schema('SignedIn')) },
+  'authentication.remove': { 200: answer('The token is revoked.', anything) },
+  'task-tokens.create': { 201: answer('A token that is valid until the task ends.', schema('TaskToken')) },
+  'tasks.create': {
+    200: answer('The task of this `client_task_id`, which was created before.', schema('Task')),
+    201: answer('The new record.', schema('Task'))
+  },
+  'messages.create': {
+    200: answer('The first row of this `client_message_id`, which was appended before.', oneOrMany('Message')),
+    201: answer('The appended message, or the list of them.', oneOrMany('Message'))
+  },
+  'livez.get': healthy,
+  'readyz.get': healthy,
+  'health.get': { 200: answer('Details; always 200.', anything) },
+  'metrics.get': { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  'openapi.get': { 200: answer('This document.', anything) }
+}
+
+function schema(name: string): object {
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function body(content: object): object {
+  return { required: true, content: { 'application/json': { schema: content } } }
+}
+
+function answer(description: string, content: object): object {
+  return { description, content: { 'application/json': { schema: content } } }
+}
+
+function object(properties: Record<string, object>): object {
+  return { type: 'object', required: Object.keys(properties), properties }
+}
+
+function strategy(name: string, properties: Record<string, object>): object {
+  return object({ strategy: { const: name }, ...properties })
+}

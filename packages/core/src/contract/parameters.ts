@@ -1,0 +1,126 @@
+import { ID_PATTERN } from '../ids.js'
+import type { Operation } from './operations.js'
+import { resourceOf, type Resource } from './resources.js'
+
+/** What may stand in the path, the query and the headers of one operation. */
+export function parametersOf(operation: Operation): object[] {
+  const resource = resourceOf(operation.service)
+  return [
+    ...operation.ids.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', pattern: ID_PATTERN } })),
+    ...(resource ? queryOf(operation, resource) : [])
+  ]
+}
+
+export const sharedParameters = {
+  Limit: {
+    name: '$limit',
+    in: 'query',
+    description: 'How many records at most.',
+    schema: { type: 'integer', minimum: 0, maximum: 200, default: 50 }
+  },
+  Skip: {
+    name: '$skip',
+    in: 'query',
+    description: 'How many records to leave out at the start.',
+    schema: { type: 'integer', minimum: 0, default: 0 }
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The version that the change was made for, in quotes. Another one by now: 412.',
+    schema: { type: 'string', pattern: '^"[0-9]+"$' }
+  },
+  AfterSeq: {
+    name: 'after_seq',
+    in: 'query',
+    description: 'Only what has a higher seq, lowest first: the next page after the last seq seen.',
+    schema: { type: 'integer', minimum: 0 }
+  },
+  BeforeSeq: {
+    name: 'before_seq',
+    in: 'query',
+    description: 'Only what has a lower seq, highest first: the page before the first seq seen.',
+    schema: { type: 'integer', minimum: 0 }
+  }
+} as const
+
+const shared = (name: keyof typeof sharedParameters): object => ({ $ref: `#/components/parameters/${name}` })
+
+/** Lists that are paged by `seq`, because rows are added while somebody reads. */
+const bySeq: Record<string, object[]> = {
+  messages: [shared('AfterSeq'), shared('BeforeSeq')],
+  journal: [shared('AfterSeq')]
+}
+
+function queryOf({ service, method, ids }: Operation, resource: Resource): object[] {
+  const { schema } = resource
+  switch (method) {
+    case 'create':
+      return []
+    case 'find':
+      return [
+        shared('Limit'),
+        shared('Skip'),
+        sort(schema.filters),
+        select(schema),
+        ...(bySeq[service] ?? []),
+        ...schema.filters.filter((field) => !ids.includes(field)).map((field) => filter(field, resource))
+      ]
+    case 'get':
+      return [select(schema), ...schema.parents.map(claim)]
+    case 'patch':
+      return [...('version' in schema.record.properties ? [shared('IfMatch')] : []), select(schema), ...schema.parents.map(claim)]
+    case 'remove':
+      return [select(schema), ...schema.parents.map(claim)]
+  }
+}
+
+function sort(fields: readonly string[]): object {
+  const direction = { type: 'integer', enum: [1, -1] }
+  return {
+    name: '$sort',
+    in: 'query',
+    description: '`$sort[field]=1` rises, `-1` falls.',
+    style: 'deepObject',
+    explode: true,
+    schema: { type: 'object', properties: Object.fromEntries(fields.map((field) => [field, direction])), additionalProperties: false }
+  }
+}
+
+function select({ record }: Resource['schema']): object {
+  return {
+    name: '$select',
+    in: 'query',
+    description: 'Only these fields.',
+    schema: { type: 'array', items: { type: 'string', enum: Object.keys(record.properties) } }
+  }
+}
+
+const COMPARISONS = ['$ne', '$lt', '$lte', '$gt', '$gte']
+const LISTS = ['$in', '$nin']
+
+function filter(field: string, { schema, one }: Resource): object {
+  // A filter may be on a part of a field that the record shows as an object, such as the journal's resource.
+  const value = field in schema.record.properties ? { $ref: `#/components/schemas/${one}/properties/${field}` } : { type: 'string' }
+  const operators = Object.fromEntries([
+    ...COMPARISONS.map((operator) => [operator, value]),
+    ...LISTS.map((operator) => [operator, { type: 'array', items: value }])
+  ])
+  return {
+    name: field,
+    in: 'query',
+    description: `\`${field}=value\`, or an operator: \`${field}[$gte]=value\`.`,
+    style: 'deepObject',
+    explode: true,
+    schema: { anyOf: [value, { type: 'object', properties: operators, additionalProperties: false }] }
+  }
+}
+
+function claim(parent: string): object {
+  return {
+    name: parent,
+    in: 'query',
+    description: 'The parent that the record is expected to have; another one is 400 `parent_mismatch`. Never needed.',
+    schema: { type: 'string', pattern: ID_PATTERN }
+  }
+}
