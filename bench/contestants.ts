@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,6 +44,7 @@ export async function startStoa(support: TestSupport, options: { databaseUrl?: s
 
 export async function onSqlite(flavour: 'bare' | 'obvious', env: Record<string, string> = {}): Promise<Started> {
   const folder = await mkdtemp(join(tmpdir(), 'stoa-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const started = await startServer('stock', [flavour, join(folder, 'bench.db')], env)
   return after(started, () => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
 }

@@ -63,4 +63,7 @@ function progress(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+// By way of `exit`, where the daemons and the folders are cleaned up.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
+
 await main()

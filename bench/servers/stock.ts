@@ -29,7 +29,7 @@ app.use(parseAuthentication())
 app.use(bodyParser())
 app.configure(rest())
 app.set('authentication', {
-  secret: 'a text as long as a secret should be, 48 characters',
+  secret: 'a secret that is as long as a generated one would be',
   entity: 'user',
   entityId: 'user_id',
   service: 'users',

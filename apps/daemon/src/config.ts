@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
@@ -14,8 +14,8 @@ export interface Config {
   emptySessionGuardSeconds: number
   repoRoots: string[]
   logLevel: string
-  /** Signs access tokens. */
-  secret: KeyObject
+  /** Signs access tokens (auth/signing-key.ts). */
+  secret: string
 }
 
 /** A setting that is wrong. The message names it and says what to do. */
@@ -96,7 +96,7 @@ function repoRoots(value: string | undefined): string[] {
 }
 
 /** Made on the first start, readable by its owner only. Two first starts at once: one writes it, the other reads it. */
-function readSecret(path: string): KeyObject {
+function readSecret(path: string): string {
   if (!existsSync(path)) {
     try {
       writeFileSync(path, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx' })
@@ -107,5 +107,5 @@ function readSecret(path: string): KeyObject {
   chmodSync(path, 0o600)
   const secret = readFileSync(path, 'utf8').trim()
   if (secret.length < 32) throw new SettingError('the file secret in STOA_HOME is too short: remove it to have a new one made (everyone signs in again)')
-  return createSecretKey(Buffer.from(secret))
+  return secret
 }

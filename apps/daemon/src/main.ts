@@ -1,6 +1,8 @@
 import { v7 as newId } from 'uuid'
 import { createApp } from './app.js'
+import { makeCredentials } from './auth/credentials.js'
 import { ensureFirstAdmin, refuseGeneratedPassword } from './auth/first-admin.js'
+import { signingKey } from './auth/signing-key.js'
 import { SettingError, readConfig } from './config.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
@@ -13,7 +15,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = makeLogger(config)
   const db = await openDatabase(config.databaseUrl, (error) => logger.warn({ err: error }, 'a database connection was lost'))
-  const deps: Deps = { config, db, logger, metrics: makeMetrics(), now: () => new Date(), newId }
+  const deps: Deps = { config, credentials: makeCredentials(await signingKey(db, config)), db, logger, metrics: makeMetrics(), now: () => new Date(), newId }
 
   const signInToken = await ensureFirstAdmin(deps)
   await refuseGeneratedPassword(deps)

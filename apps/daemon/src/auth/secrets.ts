@@ -6,7 +6,7 @@ import { isId } from '@stoa/core/ids'
  * its hash. Random enough that a plain SHA-256 is right for it; a slow hash is for what people choose.
  */
 export function makeSecret(prefix: string, credentialId: string): { secret: string; secret_hash: string } {
-  const key = randomBytes(32).toString('base64url')
+  const key = makeKey()
   return { secret: `${prefix}${credentialId.replaceAll('-', '')}_${key}`, secret_hash: hashOf(key).toString('hex') }
 }
 
@@ -17,6 +17,11 @@ export function parseSecret(prefix: string, text: string): { credential_id: stri
   return isId(credential_id) ? { credential_id, secret_hash: hashOf(match[6]!) } : null
 }
 
-function hashOf(key: string): Buffer {
+/** 256 random bits. */
+export function makeKey(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+export function hashOf(key: string): Buffer {
   return createHash('sha256').update(key).digest()
 }

@@ -2,9 +2,24 @@ import { timingSafeEqual } from 'node:crypto'
 import { isTerminal, type TaskStatus } from '@stoa/core/domain/task-state'
 import { StoaError } from '@stoa/core/errors'
 import type { CredentialKind } from '@stoa/core/journal/entry'
+import type { Actor } from '@stoa/core/policy/decide'
 import type { Role } from '@stoa/core/policy/levels'
+import type { Row } from '../db/database.js'
 import type { LoadedAccess } from '../db/queries/load-access.js'
-import type { ShownCredential, Who } from '../hooks/access.js'
+
+export interface ShownCredential {
+  kind: CredentialKind
+  credential_id: string
+  /** SHA-256 of the secret part. */
+  secret_hash: Buffer
+}
+
+export interface Who {
+  actor: Actor
+  user: Row
+  credential: { kind: CredentialKind; id: string }
+  access_version: number
+}
 
 /** Whose credential this is, as it stands in the database now. Role and active flag are never taken from the token. */
 export function verifyWho(shown: ShownCredential, { credential, user, token }: LoadedAccess, now: Date): Who {
@@ -31,7 +46,6 @@ export function verifyWho(shown: ShownCredential, { credential, user, token }: L
 }
 
 function secretMatches(shown: ShownCredential, stored: unknown): boolean {
-  if (shown.secret_hash === null) return stored === null
   const expected = Buffer.from(typeof stored === 'string' ? stored : '', 'hex')
   return expected.length === shown.secret_hash.length && timingSafeEqual(expected, shown.secret_hash)
 }

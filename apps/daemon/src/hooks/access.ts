@@ -1,8 +1,8 @@
 import type { HookContext } from '@feathersjs/feathers'
-import type { CredentialKind, Transport } from '@stoa/core/journal/entry'
+import type { Transport } from '@stoa/core/journal/entry'
 import type { ResourceType } from '@stoa/core/policy/actions'
-import type { Actor, Decision, Target } from '@stoa/core/policy/decide'
-import type { Row } from '../db/database.js'
+import type { Decision, Target } from '@stoa/core/policy/decide'
+import type { ShownCredential, Who } from '../auth/who.js'
 import type { LoadedAccess } from '../db/queries/load-access.js'
 import type { RecordParams } from '../db/record-service.js'
 
@@ -36,24 +36,10 @@ export interface Access {
   renew(): Promise<void>
 }
 
-export interface ShownCredential {
-  kind: CredentialKind
-  credential_id: string
-  /** SHA-256 of the secret part, for tokens that are compared; null for those that are signed. */
-  secret_hash: Buffer | null
-}
-
 export interface Claim {
   field: string
   value: string
   from: 'data' | 'query'
-}
-
-export interface Who {
-  actor: Actor
-  user: Row
-  credential: { kind: CredentialKind; id: string }
-  access_version: number
 }
 
 export interface StoaParams extends RecordParams {

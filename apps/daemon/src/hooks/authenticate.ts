@@ -1,6 +1,6 @@
 import type { NextFunction } from '@feathersjs/feathers'
 import { StoaError } from '@stoa/core/errors'
-import type { AuthenticationClass } from '../services/authentication/authentication.class.js'
+import type { Deps } from '../deps.js'
 import { accessOf, type Context } from './access.js'
 
 /**
@@ -8,9 +8,11 @@ import { accessOf, type Context } from './access.js'
  * form. Whether it lives, and whose it is, is read in the same statement as the record. A call without a credential is
  * refused, whoever makes it: no provider is not a pass.
  */
-export async function authenticate(context: Context, next: NextFunction): Promise<void> {
-  const service = context.app.service('authentication') as unknown as AuthenticationClass
-  accessOf(context.params).shown = service.recognise(context.params.authentication)
-  if (!accessOf(context.params).shown) throw new StoaError('not_authenticated')
-  await next()
+export function authenticate({ credentials }: Deps) {
+  return async (context: Context, next: NextFunction): Promise<void> => {
+    const shown = credentials.recognise(context.params.authentication)
+    if (!shown) throw new StoaError('not_authenticated')
+    accessOf(context.params).shown = shown
+    await next()
+  }
 }

@@ -1,6 +1,6 @@
 import feathersModule, { type Application } from '@feathersjs/feathers'
 import { policyOf } from '@stoa/core/policy/actions'
-import { registered } from '../services/register-service.js'
+import { registered } from './register-service.js'
 
 /** Feathers is CommonJS, and Node finds only some of its exports by name. */
 const { getServiceOptions } = feathersModule

@@ -21,7 +21,7 @@ type Hook = (context: never, next: () => Promise<void>) => Promise<void>
 
 /** THE order of a request: the same for every service, every method and every transport. */
 export function pipeline(deps: Deps, options: PipelineOptions): { around: Record<string, AroundHookFunction[]> } {
-  const first = [requestContext(deps, options.service), errorBoundary(deps), recordRefusal(deps), authenticate, validate(options)]
+  const first = [requestContext(deps, options.service), errorBoundary(deps), recordRefusal(deps), authenticate(deps), validate(options)]
   const one = [...first, options.load, authorize]
   return around({
     find: [...first, scopeList(deps), recordRead(deps)],
@@ -34,14 +34,14 @@ export function pipeline(deps: Deps, options: PipelineOptions): { around: Record
 
 /** Services that hang on one record (its revisions, its token): deciding on the record is deciding on them. */
 export function nestedPipeline(deps: Deps, service: string, load: Hook[]): { around: Record<string, AroundHookFunction[]> } {
-  const steps = [requestContext(deps, service), errorBoundary(deps), recordRefusal(deps), authenticate, ...load, authorize]
+  const steps = [requestContext(deps, service), errorBoundary(deps), recordRefusal(deps), authenticate(deps), ...load, authorize]
   return around({ find: [...steps, recordRead(deps)], create: steps })
 }
 
 /** Signing in: the one call without a credential. */
 export function signInPipeline(deps: Deps, check: Hook, load: Hook): { around: Record<string, AroundHookFunction[]> } {
   const first = [requestContext(deps, 'authentication'), errorBoundary(deps), recordRefusal(deps)]
-  return around({ create: [...first, check], remove: [...first, authenticate, load, authorize] })
+  return around({ create: [...first, check], remove: [...first, authenticate(deps), load, authorize] })
 }
 
 function around(hooks: Record<string, Hook[]>): { around: Record<string, AroundHookFunction[]> } {

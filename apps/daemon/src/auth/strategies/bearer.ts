@@ -2,7 +2,7 @@ import { AuthenticationBaseStrategy, type AuthenticationResult, type ConnectionE
 import type { RealTimeConnection } from '@feathersjs/feathers'
 import type { IncomingMessage } from 'node:http'
 import { StoaError } from '@stoa/core/errors'
-import type { ShownCredential } from '../../hooks/access.js'
+import type { ShownCredential } from '../who.js'
 
 /**
  * A credential that is shown as `Authorization: Bearer …`, or once on a socket and then kept on its connection. What is

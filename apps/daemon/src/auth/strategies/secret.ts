@@ -1,5 +1,5 @@
 import type { CredentialKind } from '@stoa/core/journal/entry'
-import type { ShownCredential } from '../../hooks/access.js'
+import type { ShownCredential } from '../who.js'
 import { parseSecret } from '../secrets.js'
 import { BearerStrategy } from './bearer.js'
 

@@ -26,6 +26,11 @@ export const createCredentials: Migration = {
       SELECT credential_id AS api_key_id, user_id, name, expires_at, created_at, created_by, updated_at
       FROM credentials WHERE kind = 'api_key' AND revoked_at IS NULL`)
 
+    await knex.schema.createTable('shared_secrets', (table) => {
+      table.text('name').primary()
+      table.text('value').notNullable()
+    })
+
     await knex.schema.createTable('sign_in_attempts', (table) => {
       table.text('key').primary()
       table.text('window_start').notNullable()

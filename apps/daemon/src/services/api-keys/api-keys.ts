@@ -3,7 +3,7 @@ import { apiKeySchema } from '@stoa/core/schema/api-keys'
 import type { Deps } from '../../deps.js'
 import { loadRecord } from '../../hooks/load-record.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { ApiKeysClass } from './api-keys.class.js'
 
 export function apiKeys(app: Application, deps: Deps): void {

@@ -2,18 +2,16 @@ import { AuthenticationService, type AuthenticationRequest, type AuthenticationR
 import type { Application } from '@feathersjs/feathers'
 import { StoaError } from '@stoa/core/errors'
 import type { CredentialKind } from '@stoa/core/journal/entry'
-import { BearerStrategy } from '../../auth/strategies/bearer.js'
-import { JwtStrategy } from '../../auth/strategies/jwt.js'
+import { hashOf, makeKey } from '../../auth/secrets.js'
 import { LocalStrategy } from '../../auth/strategies/local.js'
 import { OneTimeStrategy } from '../../auth/strategies/one-time.js'
-import { API_KEY_PREFIX, SecretStrategy, TASK_TOKEN_PREFIX } from '../../auth/strategies/secret.js'
-import { verifyWho } from '../../auth/who.js'
+import { verifyWho, type Who } from '../../auth/who.js'
 import type { Row } from '../../db/database.js'
 import { loadAccess } from '../../db/queries/load-access.js'
 import { decodeRow, tables } from '../../db/tables.js'
 import { insertWhere, Sql, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
-import { accessOf, type ShownCredential, type StoaParams, type Who } from '../../hooks/access.js'
+import { accessOf, type StoaParams } from '../../hooks/access.js'
 import { commitUnit } from '../../hooks/commit-unit.js'
 import { journalEntry } from '../../hooks/journal-entry.js'
 
@@ -21,31 +19,20 @@ const SIGN_IN_DAYS = 7
 
 /** Feathers' authentication service, so that its clients work unchanged; tokens are rows here, and can be revoked. */
 export class AuthenticationClass extends AuthenticationService {
-  private readonly jwt: JwtStrategy
-
   constructor(
     app: Application,
     private readonly deps: Deps
   ) {
-    const strategies = ['local', 'one-time', 'jwt', 'api-key', 'task-token']
+    const parseStrategies = Object.keys(deps.credentials.bearer)
     super(app, 'authentication', {
       secret: 'kept as a key object by the jwt strategy',
       entity: null,
-      authStrategies: strategies,
-      parseStrategies: ['jwt', 'api-key', 'task-token']
+      authStrategies: ['local', 'one-time', ...parseStrategies],
+      parseStrategies
     })
-    this.jwt = new JwtStrategy(deps.config.secret)
     this.register('local', new LocalStrategy(deps))
     this.register('one-time', new OneTimeStrategy(deps))
-    this.register('jwt', this.jwt)
-    this.register('api-key', new SecretStrategy('api_key', API_KEY_PREFIX))
-    this.register('task-token', new SecretStrategy('task_token', TASK_TOKEN_PREFIX))
-  }
-
-  /** The credential that a call carries, checked as far as it can be without the database. */
-  recognise(authentication: StoaParams['authentication']): ShownCredential | null {
-    const strategy = this.getStrategy(authentication?.strategy ?? '')
-    return strategy instanceof BearerStrategy && authentication?.accessToken ? strategy.recognise(authentication.accessToken) : null
+    for (const [name, strategy] of Object.entries(deps.credentials.bearer)) this.register(name, strategy)
   }
 
   override async create(data: AuthenticationRequest, params: StoaParams): Promise<AuthenticationResult> {
@@ -67,7 +54,7 @@ export class AuthenticationClass extends AuthenticationService {
 
   /** A token that exists already, as a socket shows it after (re)connecting. */
   private async showToken(data: AuthenticationRequest, accessToken: string, params: StoaParams): Promise<AuthenticationResult> {
-    const shown = this.recognise({ strategy: data.strategy!, accessToken })
+    const shown = this.deps.credentials.recognise({ strategy: data.strategy!, accessToken })
     if (!shown) throw new StoaError('not_authenticated')
     const who = verifyWho(shown, await loadAccess(this.deps.db, 'token', shown.credential_id, null), this.deps.now())
     await this.recordSignIn(who, params, [])
@@ -77,15 +64,16 @@ export class AuthenticationClass extends AuthenticationService {
   private async issueToken(result: AuthenticationResult, params: StoaParams): Promise<AuthenticationResult> {
     const user = result['user'] as Row
     const credential_id = this.deps.newId()
+    const key = makeKey()
     const now = this.deps.now()
     const expires = new Date(now.getTime() + SIGN_IN_DAYS * 86_400_000)
     const stamp = now.toISOString()
     const who = whoSignsIn(user, 'access_token', credential_id)
-    const values = { credential_id, kind: 'access_token', user_id: user['user_id'], expires_at: expires.toISOString(), created_at: stamp, created_by: user['user_id'], updated_at: stamp }
+    const values = { credential_id, kind: 'access_token', user_id: user['user_id'], secret_hash: hashOf(key).toString('hex'), expires_at: expires.toISOString(), created_at: stamp, created_by: user['user_id'], updated_at: stamp }
     // The account may have been closed while the password was being checked.
     const stillActive = new Sql('EXISTS (SELECT 1 FROM users WHERE user_id = ? AND access_version = ?)', who.actor.user_id, who.access_version)
     await this.recordSignIn(who, params, [insertWhere(tables.credentials, values, [stillActive])])
-    const accessToken = this.jwt.sign(credential_id, who.actor.user_id, expires)
+    const accessToken = this.deps.credentials.jwt.sign(credential_id, who.actor.user_id, key, expires)
     return { accessToken, authentication: result.authentication, user: publicUser(user) }
   }
 

@@ -3,7 +3,7 @@ import { grantSchema } from '@stoa/core/schema/grants'
 import type { Deps } from '../../deps.js'
 import { loadRecord } from '../../hooks/load-record.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { GrantsClass } from './grants.class.js'
 
 export function grants(app: Application, deps: Deps): void {

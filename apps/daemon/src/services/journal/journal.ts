@@ -4,7 +4,7 @@ import { journalSchema } from '@stoa/core/schema/journal'
 import type { Deps } from '../../deps.js'
 import { loadRecord } from '../../hooks/load-record.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { JournalClass } from './journal.class.js'
 
 export function journal(app: Application, deps: Deps): void {

@@ -3,9 +3,9 @@ import { messageRevisionSchema } from '@stoa/core/schema/messages'
 import type { Deps } from '../../deps.js'
 import { loadSessionWorktree } from '../../hooks/load-session-worktree.js'
 import { nestedPipeline } from '../../hooks/pipeline.js'
+import { registerService } from '../../hooks/register-service.js'
 import { takeRouteId } from '../../hooks/take-route-id.js'
 import { validate } from '../../hooks/validate.js'
-import { registerService } from '../register-service.js'
 import { MessageRevisionsClass } from './message-revisions.class.js'
 
 export function messageRevisions(app: Application, deps: Deps): void {

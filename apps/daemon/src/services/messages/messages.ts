@@ -4,7 +4,7 @@ import { MAX_BATCH, messageSchema } from '@stoa/core/schema/messages'
 import type { Deps } from '../../deps.js'
 import { loadSessionWorktree } from '../../hooks/load-session-worktree.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { MessagesClass } from './messages.class.js'
 
 const seq = Type.Optional(Type.Integer({ minimum: 0 }))

@@ -3,7 +3,7 @@ import { sessionSchema } from '@stoa/core/schema/sessions'
 import type { Deps } from '../../deps.js'
 import { loadSessionWorktree } from '../../hooks/load-session-worktree.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { SessionsClass } from './sessions.class.js'
 
 export function sessions(app: Application, deps: Deps): void {

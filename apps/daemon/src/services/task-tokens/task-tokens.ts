@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.js'
 import { loadInto } from '../../hooks/load-into.js'
 import { accessOf, type Context } from '../../hooks/access.js'
 import { nestedPipeline } from '../../hooks/pipeline.js'
+import { registerService } from '../../hooks/register-service.js'
 import { takeRouteId } from '../../hooks/take-route-id.js'
-import { registerService } from '../register-service.js'
 import { TaskTokensClass } from './task-tokens.class.js'
 
 export function taskTokens(app: Application, deps: Deps): void {

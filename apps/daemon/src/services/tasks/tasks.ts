@@ -3,7 +3,7 @@ import { taskSchema } from '@stoa/core/schema/tasks'
 import type { Deps } from '../../deps.js'
 import { loadSessionWorktree } from '../../hooks/load-session-worktree.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { TasksClass } from './tasks.class.js'
 
 export function tasks(app: Application, deps: Deps): void {

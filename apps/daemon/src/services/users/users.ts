@@ -3,7 +3,7 @@ import { userSchema } from '@stoa/core/schema/users'
 import type { Deps } from '../../deps.js'
 import { loadRecord } from '../../hooks/load-record.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { UsersClass } from './users.class.js'
 
 export function users(app: Application, deps: Deps): void {

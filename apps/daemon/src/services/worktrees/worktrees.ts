@@ -3,7 +3,7 @@ import { worktreeSchema } from '@stoa/core/schema/worktrees'
 import type { Deps } from '../../deps.js'
 import { loadRecord } from '../../hooks/load-record.js'
 import { pipeline } from '../../hooks/pipeline.js'
-import { registerService } from '../register-service.js'
+import { registerService } from '../../hooks/register-service.js'
 import { WorktreesClass } from './worktrees.class.js'
 
 export function worktrees(app: Application, deps: Deps): void {
