@@ -1,7 +1,7 @@
 import { feathers } from '@feathersjs/feathers'
 import { koa, rest, type Application } from '@feathersjs/koa'
 import type { Deps } from './deps.js'
-import { checkCoverage } from './hooks/check-coverage.js'
+import { checkCoverage, sealApp } from './hooks/check-coverage.js'
 import { answerErrors } from './http/answer-errors.js'
 import { callerAddress } from './http/caller-address.js'
 import { jsonBody } from './http/json-body.js'
@@ -22,5 +22,6 @@ export function createApp(deps: Deps): Application {
   sockets(app)
   services(app, deps)
   checkCoverage(app)
+  sealApp(app)
   return app
 }

@@ -11,6 +11,8 @@ export interface Statement {
 }
 
 export interface Step extends Statement {
+  /** PostgreSQL: a statement that runs as part of this one, which reads its rows under this name. */
+  first?: Statement & { name: string }
   /** A step must touch at least one row, or the whole unit does not hold. Bookkeeping that may touch none says so. */
   optional?: boolean
 }

@@ -14,6 +14,13 @@ export function checkCoverage(app: Application): void {
   }
 }
 
+/** Once checked, nothing can be added: a route or a service that comes later would have passed no check. */
+export function sealApp(app: Application): void {
+  app.use = () => {
+    throw new Error('the app was checked against the policy and is sealed: register services in services/index.ts and routes in http/routes.ts')
+  }
+}
+
 export function requirePolicy(action: string): void {
   if (!policyOf(action)) throw new Error(`${action} can be reached but has no policy entry: add it to packages/core/src/policy/actions.ts`)
 }

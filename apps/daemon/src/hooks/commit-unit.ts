@@ -56,7 +56,7 @@ export function recordIs(access: Access, table: Table): Statement[] {
 }
 
 /** `If-Match` fails honestly: with the version that is there now. */
-function checkVersion(access: Access): void {
+export function checkVersion(access: Access): void {
   const current = access.loaded?.record?.['version']
   if (access.ifMatch !== null && access.ifMatch !== current) throw new StoaError('version_conflict', { data: { current_version: current } })
 }

@@ -9,12 +9,15 @@ import type { ShownCredential } from '../who.js'
  * kept is the token, not what it allows: every call looks the token up again.
  */
 export abstract class BearerStrategy extends AuthenticationBaseStrategy {
+  /** Whether a token looks like one of this kind, before anything is verified. */
+  abstract resembles(token: string): boolean
+
   /** The credential that this token claims to be, by its form and signature; null when it is not of this kind. */
   abstract recognise(token: string): ShownCredential | null
 
   async parse(req: IncomingMessage): Promise<{ strategy: string; accessToken: string } | null> {
     const token = /^Bearer ([\x21-\x7e]{1,4096})$/i.exec(req.headers.authorization ?? '')?.[1]
-    return token && this.recognise(token) ? { strategy: this.name!, accessToken: token } : null
+    return token && this.resembles(token) ? { strategy: this.name!, accessToken: token } : null
   }
 
   async authenticate({ accessToken }: { accessToken?: unknown }): Promise<AuthenticationResult> {

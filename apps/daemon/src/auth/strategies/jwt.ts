@@ -22,8 +22,12 @@ export class JwtStrategy extends BearerStrategy {
     return jwt.sign({ sub: userId, jti: credentialId, key: secret, aud: AUDIENCE, exp }, this.key, { algorithm: 'HS256' })
   }
 
+  resembles(token: string): boolean {
+    return !token.startsWith('stoa_')
+  }
+
   recognise(token: string): ShownCredential | null {
-    if (token.startsWith('stoa_')) return null
+    if (!this.resembles(token)) return null
     try {
       const payload = jwt.verify(token, this.key, { algorithms: ['HS256'], audience: AUDIENCE })
       if (typeof payload !== 'object' || !isId(payload.jti) || typeof payload['key'] !== 'string') return null

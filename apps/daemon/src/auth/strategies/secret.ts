@@ -16,6 +16,10 @@ export class SecretStrategy extends BearerStrategy {
     super()
   }
 
+  resembles(token: string): boolean {
+    return token.startsWith(this.prefix)
+  }
+
   recognise(token: string): ShownCredential | null {
     const parsed = parseSecret(this.prefix, token)
     return parsed && { kind: this.kind, ...parsed }

@@ -1,6 +1,6 @@
 import type { JournalEntry } from '@stoa/core/journal/entry'
 import type pg from 'pg'
-import type { Row, Unit } from '../database.js'
+import type { Row, Step, Unit } from '../database.js'
 import { isTransient, mapDriverError } from '../errors.js'
 import { columnType, encodeJournal, insertJournal, journalColumns, journalValues } from '../journal-rows.js'
 import { postgresDialect } from './dialect.js'
@@ -37,7 +37,7 @@ export class UnitWriter {
     const [step] = unit.steps
     const [entry] = unit.entries
     const values = journalValues(entry!).filter((_, index) => journalColumns[index] !== 'version')
-    const { rows } = await this.pool.query<Row>(prepare(changeAndRecord(step!.sql), [...step!.params, ...values]))
+    const { rows } = await this.pool.query<Row>(prepare(changeAndRecord(step!), [...(step!.first?.params ?? []), ...step!.params, ...values]))
     return rows.length > 0 ? rows : null
   }
 
@@ -48,7 +48,7 @@ export class UnitWriter {
       await client.query('BEGIN')
       let answer: Row[] = []
       for (const step of unit.steps) {
-        const { rows } = await client.query<Row>(prepare(step.sql, step.params))
+        const { rows } = await client.query<Row>(prepare(step.first ? `WITH ${asCte(step.first)} ${step.sql}` : step.sql, [...(step.first?.params ?? []), ...step.params]))
         if (step.optional) continue
         if (rows.length === 0) {
           await client.query('ROLLBACK')
@@ -91,14 +91,13 @@ export class UnitWriter {
 
 const INSERT_JOURNAL = insertJournal(postgresDialect)
 
-const wrapped = new Map<string, string>()
+function asCte({ name, sql }: NonNullable<Step['first']>): string {
+  return `${name} AS (${sql})`
+}
 
-function changeAndRecord(step: string): string {
-  let sql = wrapped.get(step)
-  if (!sql) {
-    const values = journalColumns.map((column) => (column === 'version' ? 'change.version' : `?::${columnType(column)}`))
-    sql = `WITH change AS (${step}), entry AS (INSERT INTO journal (${journalColumns.join(', ')}) SELECT ${values.join(', ')} FROM change) SELECT * FROM change`
-    wrapped.set(step, sql)
-  }
-  return sql
+const values = journalColumns.map((column) => (column === 'version' ? 'change.version' : `?::${columnType(column)}`)).join(', ')
+
+function changeAndRecord({ first, sql }: Step): string {
+  const ctes = [...(first ? [asCte(first)] : []), `change AS (${sql})`, `entry AS (INSERT INTO journal (${journalColumns.join(', ')}) SELECT ${values} FROM change)`]
+  return `WITH ${ctes.join(', ')} SELECT * FROM change`
 }

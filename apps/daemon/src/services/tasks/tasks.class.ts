@@ -7,7 +7,7 @@ import { decodeRow, tables } from '../../db/tables.js'
 import { Sql, deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
 import { accessOf, type Access, type StoaParams } from '../../hooks/access.js'
-import { recordHolds, stillAllowed } from '../../hooks/commit-unit.js'
+import { checkVersion, recordHolds, stillAllowed } from '../../hooks/commit-unit.js'
 import { RecordClass } from '../record-class.js'
 
 const table = tables.tasks
@@ -56,7 +56,8 @@ export class TasksClass extends RecordClass {
         entries: [this.allow(access, { change: 'patched', fields: access.fields })]
       }
     })
-    return (await this.withPosition(record))
+    const { status, queue_position } = access.loaded!.record!
+    return status === 'queued' && record['status'] === 'queued' ? { ...record, queue_position } : this.withPosition(record)
   }
 
   async remove(_id: unknown, params: StoaParams): Promise<Row> {
@@ -99,7 +100,7 @@ export class TasksClass extends RecordClass {
     const task = access.loaded!.record!
     if (!isTerminal(task['status'] as TaskStatus)) return null
     if (!Object.entries(data).every(([field, value]) => isDeepStrictEqual(value, task[field]))) return null
-    recordHolds(access, table)
+    checkVersion(access)
     await this.recordRepeat(access, task['task_id'] as string)
     return this.present(task, params)
   }
