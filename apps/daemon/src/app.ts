@@ -5,6 +5,7 @@ import { checkCoverage, sealApp } from './hooks/check-coverage.js'
 import { answerErrors } from './http/answer-errors.js'
 import { callerAddress } from './http/caller-address.js'
 import { jsonBody } from './http/json-body.js'
+import { refuseHostilePaths } from './http/refuse-hostile-paths.js'
 import { routes } from './http/routes.js'
 import { securityHeaders } from './http/security-headers.js'
 import { sockets } from './realtime/sockets.js'
@@ -16,10 +17,11 @@ export function createApp(deps: Deps): Application {
   app.use(answerErrors(deps))
   app.use(securityHeaders)
   app.use(callerAddress)
+  app.use(refuseHostilePaths)
   routes(app, deps)
   app.use(jsonBody)
   app.configure(rest())
-  sockets(app)
+  sockets(app, deps)
   services(app, deps)
   checkCoverage(app)
   sealApp(app)

@@ -7,5 +7,17 @@ export function makeLogger({ home, logLevel }: Config): Logger {
   if (logLevel === 'silent') return pino({ level: 'silent' })
   const file = pino.destination({ dest: join(home, 'logs', 'stoa.log'), sync: false, minLength: 0 })
   const level = logLevel as 'debug' | 'info' | 'warn' | 'error'
-  return pino({ level, base: { pid: process.pid } }, pino.multistream([{ level, stream: file }, { level: 'warn', stream: pino.destination({ dest: 2, sync: true }) }]))
+  const streams = pino.multistream([
+    { level, stream: file },
+    { level: 'warn', stream: pino.destination({ dest: 2, sync: true }) }
+  ])
+  return pino({ level, base: { pid: process.pid }, serializers: { err: describeError } }, streams)
+}
+
+/** Where it happened and its code. A driver puts what was typed into its message and its fields, so those stay out. */
+function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { name: typeof error }
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  const places = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? []
+  return { name: error.name, code, ...(severity === undefined && { message: error.message }), stack: places.join('\n') }
 }

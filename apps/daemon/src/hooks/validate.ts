@@ -56,7 +56,10 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     if (items.length === 0 || items.length > (batch ?? 1)) throw new StoaError('invalid', { message: `Send between 1 and ${batch} records.` })
     const [parent] = schema.parents
     const filled = items.map((item) => (parent && isPlain(item) && item[parent] === undefined && query[parent] !== undefined ? { ...item, [parent]: query[parent] } : item))
-    filled.forEach((item) => check(validators.create!, item))
+    for (const item of filled) {
+      check(validators.create!, item)
+      refuseBrokenText(item as Record<string, unknown>)
+    }
     if (parent) takeClaims(access, query, 'query', schema)
     access.fields = [...new Set(filled.flatMap((item) => Object.keys(item as object)))]
     access.reason = filled.every((item) => Boolean((item as { reason?: unknown }).reason))
@@ -74,6 +77,7 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     if (fields.length === 0) throw new StoaError('invalid', { message: 'The patch is empty.' })
     const changes = Object.fromEntries(Object.entries(data).filter(([field]) => Object.hasOwn(patchable, field)))
     check(validators.patch!, changes)
+    refuseBrokenText(changes)
     takeClaims(access, data, 'data', schema)
     access.immutable = fields.filter((field) => !Object.hasOwn(patchable, field))
     access.fields = Object.keys(changes)
@@ -110,16 +114,24 @@ function takeClaims(access: Access, from: Record<string, unknown>, where: 'data'
   }
 }
 
-/** NUL cannot be stored on every database, and a `__proto__` key is never data. The text test keeps the walk off the hot path. */
-function refuseHostile(value: unknown): void {
-  if (typeof value !== 'object' || value === null) {
-    if (typeof value === 'string' && value.includes('\0')) throw new StoaError('invalid', { message: 'Text must not contain NUL characters.' })
-    return
-  }
+/** Deeper than any transcript block; validators and JSON.stringify recurse, and must not run out of stack. */
+const MAX_DEPTH = 64
+
+/** NUL cannot be stored on every database, and a `__proto__` key is never data. */
+function refuseHostile(value: unknown, depth = 0): void {
+  if (typeof value === 'string' && value.includes('\0')) throw new StoaError('invalid', { message: 'Text must not contain NUL characters.' })
+  if (typeof value !== 'object' || value === null) return
+  if (depth > MAX_DEPTH) throw new StoaError('invalid', { message: `JSON may be nested ${MAX_DEPTH} levels deep at most.` })
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__' || key.includes('\0')) throw new StoaError('invalid', { message: 'The request has a field name that is not allowed.' })
-    refuseHostile(inner)
+    refuseHostile(inner, depth + 1)
   }
+}
+
+/** Half a surrogate pair cannot be stored as text; inside JSON (content, metadata, settings) it is kept as an escape. */
+function refuseBrokenText(data: Record<string, unknown>): void {
+  const broken = Object.keys(data).find((field) => field !== 'content' && typeof data[field] === 'string' && !data[field].isWellFormed())
+  if (broken) throw new StoaError('invalid', { errors: [{ field: broken, message: 'is not well-formed Unicode' }] })
 }
 
 /** `$select=a` and `field[$in]=a` are a list of one in a query string. */
@@ -137,11 +149,18 @@ function normalizeLists(query: Record<string, unknown>): Record<string, unknown>
 /** Times are stored as text and compared as text, so every one has the same form. */
 function normalizeTimes(schema: ServiceSchema, value: Record<string, unknown>): Record<string, unknown> {
   const normalize = (time: unknown): unknown => {
-    if (typeof time === 'string') return new Date(time).toISOString()
+    if (typeof time === 'string') return toIso(time)
     if (Array.isArray(time)) return time.map(normalize)
     return isPlain(time) ? Object.fromEntries(Object.entries(time).map(([operator, inner]) => [operator, normalize(inner)])) : time
   }
   return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, isTime(schema.record.properties[field]) ? normalize(inner) : inner]))
+}
+
+/** Some well-formed times are on no clock (a leap second). */
+function toIso(time: string): string {
+  const date = new Date(time)
+  if (Number.isNaN(date.getTime())) throw new StoaError('invalid', { message: 'A time is not one that a clock shows.' })
+  return date.toISOString()
 }
 
 function isTime(type: TSchema | undefined): boolean {

@@ -59,5 +59,6 @@ function filter(type: TSchema): TSchema {
 
 /** Columns that are not a field of the record by themselves (the journal's resource_type) are plain text. */
 function filterType(schema: ServiceSchema, field: string): TSchema {
-  return schema.record.properties[field] ?? Type.String({ maxLength: 200 })
+  const type = schema.record.properties[field] ?? Type.String({ maxLength: 200 })
+  return type['type'] === 'integer' ? Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }) : type
 }

@@ -34,7 +34,6 @@ function answer(ctx: Context, error: FeathersError): void {
   ctx.set('X-Request-Id', data.request_id)
   if (data.decision_id) ctx.set('X-Decision-Id', data.decision_id)
   if (error.code === 401) ctx.set('WWW-Authenticate', 'Bearer')
-  if (ctx.req.complete === false) ctx.set('Connection', 'close')
   ctx.body = wantsProblem(ctx) ? problem(error, data) : error.toJSON()
   if (wantsProblem(ctx)) ctx.type = 'application/problem+json'
 }

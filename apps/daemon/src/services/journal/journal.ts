@@ -14,7 +14,7 @@ export function journal(app: Application, deps: Deps): void {
     hooks: pipeline(deps, {
       service: 'journal',
       schema: journalSchema,
-      findExtra: { after_seq: Type.Optional(Type.Integer({ minimum: 0 })) },
+      findExtra: { after_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })) },
       load: loadRecord(deps, { type: 'journal_entry' })
     })
   })

@@ -7,7 +7,7 @@ import { pipeline } from '../../hooks/pipeline.js'
 import { registerService } from '../../hooks/register-service.js'
 import { MessagesClass } from './messages.class.js'
 
-const seq = Type.Optional(Type.Integer({ minimum: 0 }))
+const seq = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 
 export function messages(app: Application, deps: Deps): void {
   registerService(app, 'messages', new MessagesClass(deps), {
