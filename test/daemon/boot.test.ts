@@ -80,6 +80,17 @@ describe('a daemon with a door that nobody has decided about', () => {
     expect(() => checkCoverage(bare)).to.throw('sessions.archive can be reached but has no policy entry')
   })
 
+  it('J6: a method whose action has a policy entry but no pipeline before it is refused by its action', () => {
+    const bare: Application = feathers()
+    registerService(bare, 'sessions', service, registration('sessions', ['find']))
+    expect(() => checkCoverage(bare)).to.throw('sessions.find can be reached but has no pipeline before it')
+  })
+
+  it('J6: nothing can be added to an app that has been checked', () => {
+    expect(() => app.use('late', service)).to.throw('sealed')
+    expect(() => app.use((_ctx, next) => next())).to.throw('sealed')
+  })
+
   it('J6: a raw route without a policy entry is refused by its action', () => {
     const debug = { path: '/debug', action: 'debug.get', answer: async () => ({ body: {} }) }
     expect(() => routes(app, deps, [...standardRoutes(deps), debug])).to.throw('debug.get can be reached but has no policy entry')

@@ -19,7 +19,7 @@ const clients: Record<string, (url: string) => Client> = {
   },
   'socketio-client': (url) => {
     const socket = io(url, { transports: ['websocket'] })
-    const app = feathers().configure(socketio.default(socket)).configure(authentication.default())
+    const app = feathers().configure(socketio.default(socket as unknown as Parameters<typeof socketio.default>[0])).configure(authentication.default())
     return { app, close: () => socket.close() }
   }
 }

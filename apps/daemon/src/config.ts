@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { isPostgres } from './db/migrate.js'
@@ -98,10 +98,15 @@ function repoRoots(value: string | undefined): string[] {
 /** Made on the first start, readable by its owner only. Two first starts at once: one writes it, the other reads it. */
 function readSecret(path: string): string {
   if (!existsSync(path)) {
+    // Written beside and linked into place, so that nobody ever reads half of it.
+    const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+    writeFileSync(draft, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx' })
     try {
-      writeFileSync(path, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx' })
+      linkSync(draft, path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    } finally {
+      unlinkSync(draft)
     }
   }
   chmodSync(path, 0o600)

@@ -20,9 +20,6 @@ async function main(): Promise<void> {
   const signInToken = await ensureFirstAdmin(deps)
   await refuseGeneratedPassword(deps)
   const listening = await listen(createApp(deps), config.host, config.port)
-  process.stdout.write(`stoa listening on ${listening.url}\n`)
-  if (signInToken) process.stdout.write(`sign in as the first admin, once, within an hour: ${listening.url}/#sign-in=${signInToken}\n`)
-
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
@@ -33,6 +30,9 @@ async function main(): Promise<void> {
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+
+  process.stdout.write(`stoa listening on ${listening.url}\n`)
+  if (signInToken) process.stdout.write(`sign in as the first admin, once, within an hour: ${listening.url}/#sign-in=${signInToken}\n`)
 }
 
 main().catch((error: unknown) => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { StoaError } from '@stoa/core/errors'
 import type { JournalEntry } from '@stoa/core/journal/entry'
 import { SettingError } from '../config.js'
 import { tables } from '../db/tables.js'
@@ -32,14 +33,21 @@ export async function ensureFirstAdmin(deps: Deps): Promise<string | null> {
     updated_at: stamp
   }
   const token = admin ? null : makeOneTime(deps, user_id)
-  const made = await deps.db.commit({
+  const unit = {
     steps: [
       insertWhere(tables.users, values, [new Sql('NOT EXISTS (SELECT 1 FROM users)')]),
       ...(token ? [{ ...insertWhere(tables.credentials, token.values, []), optional: true }] : [])
     ],
     entries: [systemEntry(deps, user_id)]
-  })
+  }
+  const made = await deps.db.commit(unit).catch(nullWhenDuplicate)
   return made && token ? token.secret : null
+}
+
+/** On PostgreSQL two daemons can both find nobody; the address is unique, so the second one's admin is refused. */
+function nullWhenDuplicate(error: unknown): null {
+  if (error instanceof StoaError && error.code === 'duplicate') return null
+  throw error
 }
 
 /** An address that others can reach needs a password that somebody has chosen. */

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import knex, { type Knex } from 'knex'
 import { migrations } from './migrations/index.js'
 
@@ -52,8 +53,21 @@ async function begin(db: Knex): Promise<void> {
     await db.raw(`SELECT pg_advisory_xact_lock(hashtext('stoa_migrations'))`)
   } else {
     await db.raw('PRAGMA busy_timeout = 30000')
-    await db.raw('PRAGMA journal_mode = WAL')
+    await switchToWal(db)
     await db.raw('BEGIN IMMEDIATE')
+  }
+}
+
+/** The one statement that SQLite refuses at once, whatever the busy timeout, while another daemon does the same. */
+async function switchToWal(db: Knex): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await db.raw('PRAGMA journal_mode = WAL')
+      return
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'SQLITE_BUSY' || attempt === 200) throw error
+      await setTimeout(20)
+    }
   }
 }
 

@@ -11,6 +11,9 @@ export function checkCoverage(app: Application): void {
     const registration = registered(app).get(path)
     if (!registration) throw new Error(`the service ${path} can be reached but has no policy: register it with registerService`)
     for (const method of getServiceOptions(app.service(path)).methods ?? []) requirePolicy(`${registration.service}.${method}`)
+    for (const method of registration.methods) {
+      if (!registration.hooks.around[method]?.length) throw new Error(`${registration.service}.${method} can be reached but has no pipeline before it`)
+    }
   }
 }
 

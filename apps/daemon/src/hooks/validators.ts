@@ -3,17 +3,19 @@ import { Ajv, addFormats } from '@feathersjs/schema'
 import { StoaError } from '@stoa/core/errors'
 import type { ServiceSchema } from '@stoa/core/schema/service-schema'
 
-export type Check = ReturnType<Ajv['compile']>
-
 /** Bodies are taken as they are; query strings have only text, so there numbers and booleans are read from it. */
 const bodies = addFormats(new Ajv({ strict: false, allowUnionTypes: true }))
 const queries = addFormats(new Ajv({ strict: false, allowUnionTypes: true, coerceTypes: true }))
 
-export const compileBody = (schema: TSchema): Check => bodies.compile(schema)
-export const compileQuery = (schema: TSchema): Check => queries.compile(schema)
+/** Compiled when it is first needed: compiling all of them took half of the start. */
+export type Check = () => ReturnType<Ajv['compile']>
+
+export const compileBody = (schema: TSchema): Check => once(() => bodies.compile(schema))
+export const compileQuery = (schema: TSchema): Check => once(() => queries.compile(schema))
 
 /** Throws the first thing that is wrong, with the field it is about; the value itself is never repeated. */
-export function check(validator: Check, value: unknown): void {
+export function check(compiled: Check, value: unknown): void {
+  const validator = compiled()
   if (validator(value)) return
   const [first] = validator.errors ?? []
   const unknown = first?.keyword === 'additionalProperties' ? String(first.params['additionalProperty']) : null
@@ -25,7 +27,7 @@ export function check(validator: Check, value: unknown): void {
 export function findQuery(schema: ServiceSchema, extra: Record<string, TSchema> = {}): TObject {
   const fields = Object.fromEntries(schema.filters.map((field) => [field, Type.Optional(filter(filterType(schema, field)))]))
   const some = Type.Object(fields, { additionalProperties: false })
-  const either = Type.Optional(Type.Array(some, { maxItems: 50 }))
+  const each = Type.Object({ ...fields, $or: anyOf('some') }, { additionalProperties: false })
   return Type.Object(
     {
       ...fields,
@@ -34,11 +36,15 @@ export function findQuery(schema: ServiceSchema, extra: Record<string, TSchema> 
       $skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
       $sort: Type.Optional(Type.Object(Object.fromEntries(schema.filters.map((field) => [field, Type.Optional(Type.Unsafe<1 | -1>({ type: 'integer', enum: [1, -1] }))])), { additionalProperties: false })),
       $select: Type.Optional(selection(schema)),
-      $or: either,
-      $and: Type.Optional(Type.Array(Type.Object({ ...fields, $or: either }, { additionalProperties: false }), { maxItems: 50 }))
+      $or: anyOf('some'),
+      $and: anyOf('each')
     },
-    { additionalProperties: false }
+    { additionalProperties: false, $defs: { some, each } }
   )
+}
+
+function anyOf(definition: string): TSchema {
+  return Type.Optional(Type.Array(Type.Unsafe<object>({ $ref: `#/$defs/${definition}` }), { maxItems: 50 }))
 }
 
 /** What may stand in the query of get, patch and remove: a parent that is checked, a selection, a version. */
@@ -61,4 +67,9 @@ function filter(type: TSchema): TSchema {
 function filterType(schema: ServiceSchema, field: string): TSchema {
   const type = schema.record.properties[field] ?? Type.String({ maxLength: 200 })
   return type['type'] === 'integer' ? Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }) : type
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
 }

@@ -10,7 +10,7 @@ export type Rule =
   | { by: 'role'; role: Role }
   /** The record belongs to the caller: their user, their key, their grant. */
   | { by: 'self' }
-  /** An admin gives themself a level, with a reason that the journal keeps. */
+  /** An admin gives themself a level, with a reason that stands in the grant; the journal has the change. */
   | { by: 'break_glass' }
   | { by: 'signed_in' }
   | { by: 'anyone' }

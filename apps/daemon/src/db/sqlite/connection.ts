@@ -22,7 +22,9 @@ export class SqliteConnection {
 
   all(sql: string, params: Value[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      this.prepare(sql).all(params, (error: Error | null, rows: Row[]) => (error ? reject(error) : resolve(rows)))
+      const statement = this.prepare(sql)
+      // A statement that failed and is not reset stays open, and no later transaction of this handle could commit.
+      statement.all(params, (error: Error | null, rows: Row[]) => (error ? statement.reset(() => reject(error)) : resolve(rows)))
     })
   }
 

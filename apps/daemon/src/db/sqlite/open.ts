@@ -37,5 +37,5 @@ export async function openSqlite(filename: string): Promise<Database> {
 }
 
 /** FULL: what was answered survives a power cut. Grouped commits make that affordable. */
-const writerPragmas = ['journal_mode = WAL', 'synchronous = FULL', 'busy_timeout = 5000', 'foreign_keys = ON']
+const writerPragmas = ['busy_timeout = 5000', 'journal_mode = WAL', 'synchronous = FULL', 'foreign_keys = ON']
 const readerPragmas = ['busy_timeout = 5000', 'query_only = ON']
