@@ -73,7 +73,9 @@ describe('what is written about the code', () => {
 
 function testSources(): string[] {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
-  return files.filter((file) => file.endsWith('.test.ts') && !/(^|\/)(node_modules|dist)\//.test(file)).map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'))
+  return files
+    .filter((file) => file.endsWith('.test.ts') && !/(^|\/)(node_modules|dist)\//.test(file))
+    .map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'))
 }
 
 /** What stands in `it(…)`, with an ellipsis for each part that is put in. */
@@ -85,7 +87,11 @@ function titlesIn(source: string): string[] {
 /** Either has an ellipsis where something varies; what stands before and after it has to be the same. */
 function agree(quoted: string, title: string): boolean {
   const loosely = (text: string) => new RegExp(`^${text.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`, 's')
-  return quoted === title || (quoted.includes('…') && loosely(quoted).test(title)) || (title.replaceAll('…', '').trim() !== '' && loosely(title).test(quoted))
+  return (
+    quoted === title ||
+    (quoted.includes('…') && loosely(quoted).test(title)) ||
+    (title.replaceAll('…', '').trim() !== '' && loosely(title).test(quoted))
+  )
 }
 
 function pathsIn(text: string): string[] {

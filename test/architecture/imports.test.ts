@@ -23,17 +23,23 @@ describe('what imports what', () => {
   })
 
   it('core imports itself and typebox, and nothing else, of node neither', () => {
-    expect(wrong(inside('packages/core/src'), ({ name, path }) => !path.startsWith('packages/core/src/') && name !== '@sinclair/typebox')).to.deep.equal([])
+    expect(
+      wrong(inside('packages/core/src'), ({ name, path }) => !path.startsWith('packages/core/src/') && name !== '@sinclair/typebox')
+    ).to.deep.equal([])
   })
 
   it('core does not look at the clock, at chance or at the process', () => {
-    expect(using(inside('packages/core/src'), /Date\.now|new Date\(\)|Math\.random|\bprocess\.|\bglobalThis\b|\bcrypto\.|\bperformance\./)).to.deep.equal([])
+    expect(
+      using(inside('packages/core/src'), /Date\.now|new Date\(\)|Math\.random|\bprocess\.|\bglobalThis\b|\bcrypto\.|\bperformance\./)
+    ).to.deep.equal([])
   })
 
   it('neither core nor the executor imports the daemon, and the daemon does not import the executor', () => {
     const packages = [...inside('packages/core/src'), ...inside('packages/executor/src')]
     expect(wrong(packages, ({ name, path }) => name.startsWith('@stoa/daemon') || path.startsWith('apps/'))).to.deep.equal([])
-    expect(wrong(inside('apps/daemon/src'), ({ name, path }) => name.startsWith('@stoa/executor') || path.startsWith('packages/executor'))).to.deep.equal([])
+    expect(
+      wrong(inside('apps/daemon/src'), ({ name, path }) => name.startsWith('@stoa/executor') || path.startsWith('packages/executor'))
+    ).to.deep.equal([])
   })
 
   it('only db/ imports knex and the drivers', () => {
@@ -96,8 +102,13 @@ function sourcesUnder(folder: string): Source[] {
 
 function sourceOf(path: string): Source {
   const code = withoutComments(readFileSync(join(ROOT, path), 'utf8'))
-  const statements = [...code.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm), ...code.matchAll(/\b(?:import|require|createRequire\([^)]*\))(\()'([^']+)'/g)]
-  const imports = statements.map(([, kind, name]): Import => ({ name: name!, path: targetOf(path, name!), typeOnly: kind?.startsWith('type') === true }))
+  const statements = [
+    ...code.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm),
+    ...code.matchAll(/\b(?:import|require|createRequire\([^)]*\))(\()'([^']+)'/g)
+  ]
+  const imports = statements.map(
+    ([, kind, name]): Import => ({ name: name!, path: targetOf(path, name!), typeOnly: kind?.startsWith('type') === true })
+  )
   return { path, code, imports }
 }
 

@@ -14,7 +14,7 @@ import { makeMetrics } from '@stoa/daemon/http/metrics'
 import { routes, standardRoutes } from '@stoa/daemon/http/routes'
 import { makeLogger } from '@stoa/daemon/logger'
 import { expect } from 'chai'
-import { makeHome, removeHome } from '../support/stores.js'
+import { makeDirectory, removeDirectory } from '../support/directories.js'
 
 describe('a daemon with a door that nobody has decided about', () => {
   let home: string
@@ -23,7 +23,7 @@ describe('a daemon with a door that nobody has decided about', () => {
   let app: ReturnType<typeof createApp>
 
   before(async () => {
-    home = await makeHome()
+    home = await makeDirectory()
     const config = readConfig({ STOA_HOME: home, STOA_LOG_LEVEL: 'silent' })
     db = await openDatabase(config.databaseUrl, () => undefined)
     const credentials = makeCredentials(await signingKey(db, config))
@@ -33,7 +33,7 @@ describe('a daemon with a door that nobody has decided about', () => {
 
   after(async () => {
     await db.close()
-    await removeHome(home)
+    await removeDirectory(home)
   })
 
   for (const action of ['tasks.patch', 'livez.get'] as const) {

@@ -19,7 +19,9 @@ const clients: Record<string, (url: string) => Client> = {
   },
   'socketio-client': (url) => {
     const socket = io(url, { transports: ['websocket'] })
-    const app = feathers().configure(socketio.default(socket as unknown as Parameters<typeof socketio.default>[0])).configure(authentication.default())
+    const app = feathers()
+      .configure(socketio.default(socket as unknown as Parameters<typeof socketio.default>[0]))
+      .configure(authentication.default())
     return { app, close: () => socket.close() }
   }
 }
@@ -43,7 +45,9 @@ describe('the ordinary Feathers clients', () => {
         const worktree = await app.service('worktrees').create({ name })
         const session = await app.service('sessions').create({ worktree_id: worktree.worktree_id, title: 'one' })
         expect(await app.service('sessions').get(session.session_id)).to.deep.equal(session)
-        expect(await app.service('sessions').find({ query: { worktree_id: worktree.worktree_id, $select: ['session_id', 'title'] } })).to.deep.include({
+        expect(
+          await app.service('sessions').find({ query: { worktree_id: worktree.worktree_id, $select: ['session_id', 'title'] } })
+        ).to.deep.include({
           total: 1,
           data: [{ session_id: session.session_id, title: 'one' }]
         })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { expect } from 'chai'
-import { makeHome, removeHome } from '../support/stores.js'
+import { makeDirectory, removeDirectory } from '../support/directories.js'
 
 const STARTS = 3
 const ROUNDS = 1000
@@ -12,10 +12,10 @@ describe('first starts at the same moment in one home', () => {
   let parent: string
 
   before(async () => {
-    parent = await makeHome()
+    parent = await makeDirectory()
   })
 
-  after(() => removeHome(parent))
+  after(() => removeDirectory(parent))
 
   it(`all have the same secret, ${ROUNDS} times, and none finds it half written`, async () => {
     const homes = Array.from({ length: ROUNDS }, (_, round) => join(parent, String(round)))
@@ -23,7 +23,10 @@ describe('first starts at the same moment in one home', () => {
     // The number of the round that has begun, and how many starts have come to their line.
     const turn = new Int32Array(new SharedArrayBuffer(8))
     const found = new Map<string, Set<string>>()
-    const workers = Array.from({ length: STARTS }, () => new Worker(new URL('first-start-worker.js', import.meta.url), { workerData: { turn, homes } }))
+    const workers = Array.from(
+      { length: STARTS },
+      () => new Worker(new URL('first-start-worker.js', import.meta.url), { workerData: { turn, homes } })
+    )
     const ended = Promise.all(workers.map((worker) => new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject))))
     for (const worker of workers) {
       worker.on('message', ({ home, secret }: { home: string; secret: string }) => found.set(home, (found.get(home) ?? new Set()).add(secret)))

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { ADMIN } from '../support/daemon.js'
+import { WITH_ADMIN } from '../support/daemon.js'
 import { READY, spawnDaemon, type DaemonProcess } from '../support/daemon-process.js'
 import { openSocket } from '../support/socket.js'
-import { makeHome, removeHome } from '../support/stores.js'
+import { makeDirectory, removeDirectory } from '../support/directories.js'
 import { buildWorld } from '../support/world.js'
 
 describe('a daemon that is told to stop', () => {
@@ -12,16 +12,16 @@ describe('a daemon that is told to stop', () => {
   const sockets: Socket[] = []
 
   beforeEach(async () => {
-    home = await makeHome()
+    home = await makeDirectory()
   })
 
   afterEach(async () => {
     sockets.splice(0).forEach((socket) => socket.destroy())
-    await removeHome(home)
+    await removeDirectory(home)
   })
 
   const start = async (): Promise<{ daemon: DaemonProcess; url: string }> => {
-    const daemon = spawnDaemon({ STOA_HOME: home, STOA_ADMIN_EMAIL: ADMIN.email, STOA_ADMIN_PASSWORD: ADMIN.password })
+    const daemon = spawnDaemon({ STOA_HOME: home, ...WITH_ADMIN })
     const [, url] = await daemon.says(READY)
     return { daemon, url: url! }
   }
@@ -43,7 +43,13 @@ describe('a daemon that is told to stop', () => {
     const session_id = await world.session(world.root, await world.worktree(world.root))
     const body = JSON.stringify({ session_id, role: 'user', content: 'sent in two halves' })
     const { socket, received } = await dial(url)
-    const head = ['POST /messages HTTP/1.1', 'Host: x', `Authorization: Bearer ${world.root.token}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]
+    const head = [
+      'POST /messages HTTP/1.1',
+      'Host: x',
+      `Authorization: Bearer ${world.root.token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`
+    ]
     socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 20)}`)
     // Another answer on another connection: by now the daemon has read the first half.
     await world.root.rest.get('/livez')

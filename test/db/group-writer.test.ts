@@ -9,7 +9,7 @@ import { SqliteConnection } from '@stoa/daemon/db/sqlite/connection'
 import { openSqlite } from '@stoa/daemon/db/sqlite/open'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { makeHome, removeHome } from '../support/stores.js'
+import { makeDirectory, removeDirectory } from '../support/directories.js'
 import { applyToModel, commands, newModel, type Command } from './group-writer-model.js'
 
 describe('units of SQLite that share a transaction', () => {
@@ -18,7 +18,7 @@ describe('units of SQLite that share a transaction', () => {
   let worlds = 0
 
   before(async () => {
-    home = await makeHome()
+    home = await makeDirectory()
     const url = join(home, 'units.db')
     const up: Migration['up'] = async (knex) => knex.raw('CREATE TABLE counters (id TEXT PRIMARY KEY, version INTEGER NOT NULL DEFAULT 1)')
     await migrate(url, [...migrations, { name: '9999_add_counters', up }])
@@ -27,7 +27,7 @@ describe('units of SQLite that share a transaction', () => {
 
   after(async () => {
     await db.close()
-    await removeHome(home)
+    await removeDirectory(home)
   })
 
   /** Some units at once, on counters of their own; they meet in one group. */
@@ -70,7 +70,9 @@ describe('units of SQLite that share a transaction', () => {
   })
 
   it('a unit that holds in part leaves nothing, and the others of its group are written', async () => {
-    expect(await together([{ do: 'create', id: 'a' }, { do: 'bumpBoth', id: 'a', other: 'missing', right: 1 }, { do: 'bump', id: 'a', right: 1 }])).to.deep.equal({
+    expect(
+      await together([{ do: 'create', id: 'a' }, { do: 'bumpBoth', id: 'a', other: 'missing', right: 1 }, { do: 'bump', id: 'a', right: 1 }])
+    ).to.deep.equal({
       answers: [1, null, 2],
       counters: { a: 2, right: 1 },
       journal: [[0, 1], [2, 2]]
@@ -138,7 +140,8 @@ function unitOf(world: string, command: Command, index: number): Unit {
 
 function stepsOf(world: string, command: Command): Step[] {
   const bump = (id: string, right: number): Step => ({
-    sql: `UPDATE counters SET version = version + 1 WHERE id = ? AND EXISTS (SELECT 1 FROM counters r WHERE r.id = ? AND r.version = ?) RETURNING version`,
+    sql: `UPDATE counters SET version = version + 1
+      WHERE id = ? AND EXISTS (SELECT 1 FROM counters r WHERE r.id = ? AND r.version = ?) RETURNING version`,
     params: [`${world}-${id}`, `${world}-right`, right]
   })
   switch (command.do) {
@@ -164,7 +167,37 @@ function insert(id: string): Step {
 }
 
 function entry(world: string, index: number): JournalEntry {
-  const none = { actor_id: null, actor: null, credential: null, worktree_id: null, claimed: null, actual: null, basis: null, effect: null, version: null }
-  const what = { kind: 'decision', decision: 'allow', reason_code: 'allowed', reason: 'test', action: 'tests.run', service: 'tests', method: 'run', transport: 'internal', resource_type: 'daemon' } as const
-  return { ...none, ...what, id: `${world}:${index}`, ts: new Date().toISOString(), resource_id: String(index), session_id: world, spoofed: false, trace: [], request: { request_id: 'none', ip: null } }
+  const none = {
+    actor_id: null,
+    actor: null,
+    credential: null,
+    worktree_id: null,
+    claimed: null,
+    actual: null,
+    basis: null,
+    effect: null,
+    version: null
+  }
+  const what = {
+    kind: 'decision',
+    decision: 'allow',
+    reason_code: 'allowed',
+    reason: 'test',
+    action: 'tests.run',
+    service: 'tests',
+    method: 'run',
+    transport: 'internal',
+    resource_type: 'daemon'
+  } as const
+  return {
+    ...none,
+    ...what,
+    id: `${world}:${index}`,
+    ts: new Date().toISOString(),
+    resource_id: String(index),
+    session_id: world,
+    spoofed: false,
+    trace: [],
+    request: { request_id: 'none', ip: null }
+  }
 }

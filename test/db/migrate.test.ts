@@ -2,19 +2,23 @@ import { expect } from 'chai'
 import { migrate, type Migration } from '@stoa/daemon/db/migrate'
 import { migrations } from '@stoa/daemon/db/migrations/index'
 import { client } from '../support/client.js'
-import { ADMIN } from '../support/daemon.js'
+import { ADMIN, WITH_ADMIN } from '../support/daemon.js'
 import { refusedStart } from '../support/daemon-process.js'
 import { eachStore, rows, type Store, type StoreKind } from '../support/stores.js'
 import { made, text } from '../support/world.js'
 
 const ROUNDS: Record<StoreKind['name'], number> = { SQLite: 10, PostgreSQL: 5 }
+const COLUMNS = `SELECT table_name, column_name, data_type, is_nullable, column_default
+  FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, ordinal_position`
 const names = migrations.map(({ name }) => name)
 
 describe('the schema of a database', function () {
   this.timeout(180_000)
 
   it('the migrations are named NNNN_verb_object, numbered without a gap, in the order of their list', () => {
-    expect(names.map((name) => /^(\d{4})_[a-z]+(_[a-z]+)+$/.exec(name)?.[1])).to.deep.equal(names.map((_, index) => String(index + 1).padStart(4, '0')))
+    expect(
+      names.map((name) => /^(\d{4})_[a-z]+(_[a-z]+)+$/.exec(name)?.[1])
+    ).to.deep.equal(names.map((_, index) => String(index + 1).padStart(4, '0')))
   })
 
   eachStore((kind) => {
@@ -54,7 +58,7 @@ describe('the schema of a database', function () {
       const connection = store.connect()
       await connection('stoa_migrations').insert({ name: '9999_add_the_future', applied_at: new Date().toISOString() })
       const schema = await schemaOf(kind, store)
-      const settings = { STOA_HOME: store.home, STOA_ADMIN_EMAIL: ADMIN.email, STOA_ADMIN_PASSWORD: ADMIN.password }
+      const settings = { STOA_HOME: store.home, ...WITH_ADMIN }
       const { code, stderr } = await refusedStart({ ...settings, ...(kind.name === 'PostgreSQL' && { STOA_DATABASE_URL: store.url }) })
       expect(code).to.equal(1)
       expect(stderr).to.match(/the database is newer than this daemon \(it has 9999_add_the_future\): start the newer version/)
@@ -86,7 +90,7 @@ async function schemaOf({ name }: StoreKind, store: Store): Promise<unknown[]> {
     return name === 'SQLite'
       ? await rows(connection, `SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`)
       : [
-          ...(await rows(connection, `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, ordinal_position`)),
+          ...(await rows(connection, COLUMNS)),
           ...(await rows(connection, `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1`))
         ]
   } finally {

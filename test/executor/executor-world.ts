@@ -1,8 +1,8 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { rowsOf, type Body } from '../support/client.js'
 import { startDaemon, type Daemon } from '../support/daemon.js'
+import { makeDirectory, removeDirectory } from '../support/directories.js'
 import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 import { recordingProxy, type Recorded, type RecordingProxy, type Trouble } from './recording-proxy.js'
 import { startExecutor, type Ended } from './start-executor.js'
@@ -38,7 +38,7 @@ export function executorWorld() {
   const proxies: RecordingProxy[] = []
 
   before(async () => {
-    repositories = await realpath(await mkdtemp(join(tmpdir(), 'stoa-executor-')))
+    repositories = await makeDirectory()
     daemon = await startDaemon({ env: { STOA_REPO_ROOTS: repositories } })
     world = await buildWorld(daemon.url)
     ann = await world.user('ann')
@@ -48,7 +48,7 @@ export function executorWorld() {
 
   after(async () => {
     await daemon?.stop()
-    await rm(repositories, { recursive: true, force: true })
+    await removeDirectory(repositories)
   })
 
   beforeEach(async () => {

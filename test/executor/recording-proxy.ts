@@ -20,7 +20,10 @@ export interface RecordingProxy {
 }
 
 /** Stands between an executor and the daemon, keeps all that goes by, and makes trouble when told to. */
-export async function recordingProxy(daemon: string, trouble: (request: Recorded, earlier: number) => Trouble = () => undefined): Promise<RecordingProxy> {
+export async function recordingProxy(
+  daemon: string,
+  trouble: (request: Recorded, earlier: number) => Trouble = () => undefined
+): Promise<RecordingProxy> {
   const requests: Recorded[] = []
   const server = createServer((request, response) => void handle(request, response))
   server.listen(0, '127.0.0.1')

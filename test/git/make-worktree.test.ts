@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { codeOf, type Body } from '../support/client.js'
 import { startDaemon, type Daemon } from '../support/daemon.js'
+import { makeDirectory, removeDirectory } from '../support/directories.js'
 import { buildWorld, made, type Person } from '../support/world.js'
 
 describe('a worktree of a repository', () => {
@@ -12,25 +12,29 @@ describe('a worktree of a repository', () => {
   let repository: string
   let daemon: Daemon
   let alice: Person
+  let bob: Person
 
   before(async () => {
-    base = await realpath(await mkdtemp(join(tmpdir(), 'stoa-git-')))
+    base = await makeDirectory()
     repository = join(base, 'allowed', 'repository')
     await makeRepository(repository)
     await makeRepository(join(base, 'elsewhere'))
     await symlink(join(base, 'elsewhere'), join(base, 'allowed', 'link'))
     await mkdir(join(base, 'allowed', 'plain'))
+    await mkdir(join(repository, 'inside'))
     daemon = await startDaemon({ env: { STOA_REPO_ROOTS: join(base, 'allowed') } })
-    alice = await (await buildWorld(daemon.url)).user('alice')
+    const world = await buildWorld(daemon.url)
+    alice = await world.user('alice')
+    bob = await world.user('bob')
   })
 
   after(async () => {
     await daemon.stop()
-    await rm(base, { recursive: true, force: true })
+    await removeDirectory(base)
   })
 
   it('is a real one, on a branch of its own at the commit that was named, and stays on disk when the record is removed', async () => {
-    const worktree = await made(alice.rest.post('/worktrees', { name: 'real', repo_path: repository, ref: 'HEAD~1' }))
+    const worktree = await made(alice.rest.post('/worktrees', { name: 'real', repo_path: repository, ref: git(repository, 'rev-parse', 'HEAD~1') }))
     const path = String(worktree['path'])
     expect(worktree).to.include({ repo_path: repository, base_sha: git(repository, 'rev-parse', 'HEAD~1') })
     expect(git(path, 'rev-parse', '--abbrev-ref', 'HEAD')).to.equal(worktree['ref'])
@@ -49,7 +53,35 @@ describe('a worktree of a repository', () => {
     expect(await readdir(base)).not.to.include('a hook ran')
   })
 
+  it('runs no program that a directory which only looks like a repository, or a setting of the repository, names', async () => {
+    const mark = join(base, 'a setting ran')
+    git(repository, 'config', 'core.fsmonitor', `touch '${mark}'`)
+    const evil = join(repository, 'evil')
+    await mkdir(join(evil, 'objects'), { recursive: true })
+    await mkdir(join(evil, 'refs'))
+    await writeFile(join(evil, 'HEAD'), 'ref: refs/heads/main\n')
+    await writeFile(join(evil, 'config'), `[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "touch '${mark}'"\n`)
+    const answer = await alice.rest.post('/worktrees', { name: 'evil', repo_path: evil })
+    expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'invalid'])
+    await made(alice.rest.post('/worktrees', { name: 'monitored', repo_path: repository }))
+    expect(await readdir(base)).not.to.include('a setting ran')
+  })
+
+  it('does not open what another worktree has committed, by its branch or by a commit id, whole or short', async () => {
+    const hers = await made(alice.rest.post('/worktrees', { name: 'hers', repo_path: repository, others_can: 'none' }))
+    const path = String(hers['path'])
+    await writeFile(join(path, 'secret'), 'secret')
+    git(path, 'add', 'secret')
+    git(path, '-c', 'user.name=Test', '-c', 'user.email=test@example.com', 'commit', '-q', '-m', 'secret')
+    const sha = git(path, 'rev-parse', 'HEAD')
+    for (const ref of [String(hers['ref']), sha, sha.slice(0, 8), `${String(hers['ref'])}~0`]) {
+      expect(codeOf(await bob.rest.post('/worktrees', { name: 'his', repo_path: repository, ref })), ref).to.equal('invalid')
+    }
+  })
+
   const refused: Record<string, () => Body> = {
+    'a ref with more in it than a name': () => ({ repo_path: repository, ref: 'HEAD~1' }),
+    'a directory inside a repository': () => ({ repo_path: join(repository, 'inside') }),
     'a path outside the allowed roots': () => ({ repo_path: join(base, 'elsewhere') }),
     'a path that leaves the allowed roots with ..': () => ({ repo_path: `${base}/allowed/../elsewhere` }),
     'a link that leads out of the allowed roots': () => ({ repo_path: join(base, 'allowed', 'link') }),
@@ -71,8 +103,8 @@ describe('a worktree of a repository', () => {
   it('is not to be had from a daemon whose operator allows no repositories, which says so', async () => {
     const closed = await startDaemon()
     try {
-      const bob = await (await buildWorld(closed.url)).user('bob')
-      const answer = await bob.rest.post('/worktrees', { name: 'none', repo_path: repository })
+      const carol = await (await buildWorld(closed.url)).user('carol')
+      const answer = await carol.rest.post('/worktrees', { name: 'none', repo_path: repository })
       expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'invalid'])
       expect(JSON.stringify(answer.body)).to.include('STOA_REPO_ROOTS')
     } finally {

@@ -30,10 +30,16 @@ describe('what the journal keeps of a request', () => {
     it('a grant that is given, changed and taken away: the level before and after, and whose it is', async () => {
       const grant = (level: string | null) => ({ user_id: bob.user_id, level })
       const find = () => alice.rest.get(`/grants?worktree_id=${worktree_id}&user_id=${bob.user_id}`)
-      expect(await effectOf(() => alice.rest.post('/grants', { worktree_id, user_id: bob.user_id, level: 'view' }))).to.deep.include({ change: 'created', before: grant(null), after: grant('view') })
+      expect(
+        await effectOf(() => alice.rest.post('/grants', { worktree_id, user_id: bob.user_id, level: 'view' }))
+      ).to.deep.include({ change: 'created', before: grant(null), after: grant('view') })
       const grant_id = text(rowsOf(await find())[0]!, 'grant_id')
-      expect(await effectOf(() => alice.rest.patch(`/grants/${grant_id}`, { level: 'all' }))).to.deep.include({ change: 'patched', before: grant('view'), after: grant('all') })
-      expect(await effectOf(() => alice.rest.del(`/grants/${grant_id}`))).to.deep.include({ change: 'removed', before: grant('all'), after: grant(null) })
+      expect(
+        await effectOf(() => alice.rest.patch(`/grants/${grant_id}`, { level: 'all' }))
+      ).to.deep.include({ change: 'patched', before: grant('view'), after: grant('all') })
+      expect(
+        await effectOf(() => alice.rest.del(`/grants/${grant_id}`))
+      ).to.deep.include({ change: 'removed', before: grant('all'), after: grant(null) })
     })
 
     it('a role that is changed and a user who is deactivated: the role and the flag before and after', async () => {
@@ -63,7 +69,9 @@ describe('what the journal keeps of a request', () => {
 
     it('the names of the fields, and nothing of what was written into them, of an allowed request or a refused one', async () => {
       const canary = 'canary-in-the-journal'
-      const session = await made(alice.rest.post('/sessions', { worktree_id, title: canary, model: canary, agent: canary, settings: { [canary]: canary }, tools: [canary] }))
+      const session = await made(
+        alice.rest.post('/sessions', { worktree_id, title: canary, model: canary, agent: canary, settings: { [canary]: canary }, tools: [canary] })
+      )
       const session_id = text(session, 'session_id')
       const task = await made(alice.rest.post('/tasks', { session_id, prompt: canary, requested_model: canary, client_task_id: canary }))
       const calls = [
@@ -85,7 +93,10 @@ describe('what the journal keeps of a request', () => {
       const kept = await rows(store.connect(), 'SELECT * FROM journal')
       expect(kept.filter((row) => JSON.stringify(row).includes(canary))).to.deep.equal([])
       const [created] = kept.filter((row) => row['action'] === 'sessions.create')
-      expect(JSON.parse(String(created!['effect']))).to.deep.equal({ change: 'created', fields: ['worktree_id', 'title', 'model', 'agent', 'settings', 'tools'] })
+      expect(JSON.parse(String(created!['effect']))).to.deep.equal({
+        change: 'created',
+        fields: ['worktree_id', 'title', 'model', 'agent', 'settings', 'tools']
+      })
     })
   })
 })

@@ -48,10 +48,13 @@ describe('a daemon that is killed under load', function () {
     for (const table of ['sessions', 'tasks', 'messages'] as const) {
       it(`J9: of ${table}, each version of each row has exactly one allow row, and no allow row is without its change`, async () => {
         const [change, id] = [await changesIn(connection, table), `${table.slice(0, -1)}_id`]
-        const versions = new Map((await rows(connection, `SELECT ${id} AS id, version FROM ${table}`)).map((row) => [String(row['id']), Number(row['version'])]))
+        const versions = new Map(
+          (await rows(connection, `SELECT ${id} AS id, version FROM ${table}`)).map((row) => [String(row['id']), Number(row['version'])])
+        )
         const wrong = [...new Set([...versions.keys(), ...change.keys()])].flatMap((record) => {
           const recorded = change.get(record) ?? []
-          return explain(recorded, versions.get(record) ?? null) === recorded.join(' ') ? [] : [{ record, version: versions.get(record) ?? null, recorded }]
+          const version = versions.get(record) ?? null
+          return explain(recorded, version) === recorded.join(' ') ? [] : [{ record, version, recorded }]
         })
         expect(versions.size, `no ${table} were made`).to.be.greaterThan(0)
         expect(wrong).to.deep.equal([])
@@ -59,7 +62,11 @@ describe('a daemon that is killed under load', function () {
     }
 
     it('J9: every write that was answered is there, with its row in the journal', async () => {
-      const changes = new Map([...(await changesIn(connection, 'sessions')), ...(await changesIn(connection, 'tasks')), ...(await changesIn(connection, 'messages'))])
+      const changes = new Map([
+        ...(await changesIn(connection, 'sessions')),
+        ...(await changesIn(connection, 'tasks')),
+        ...(await changesIn(connection, 'messages'))
+      ])
       const lost = answered.filter(({ id, change, version }) => !changes.get(id)?.includes(`${change}:${version}`))
       expect(answered.length).to.be.greaterThan(KILLS * WRITERS - 1)
       expect(lost).to.deep.equal([])
@@ -86,7 +93,12 @@ interface Written {
 }
 
 /** Writes until the daemon is gone, and notes what it was answered. */
-async function write(rest: Client, { worktree_id, sessions }: { worktree_id: string; sessions: string[] }, random: () => number, answered: Written[]): Promise<void> {
+async function write(
+  rest: Client,
+  { worktree_id, sessions }: { worktree_id: string; sessions: string[] },
+  random: () => number,
+  answered: Written[]
+): Promise<void> {
   const session_id = sessions[Math.floor(random() * sessions.length)]!
   const message = (content: string, more: Body = {}) => ({ session_id, role: 'user', content, ...more })
   const note = async (change: Written['change'], call: Promise<Answer>): Promise<string> => {
@@ -99,7 +111,8 @@ async function write(rest: Client, { worktree_id, sessions }: { worktree_id: str
   try {
     for (;;) {
       const made = await note('created', rest.post('/sessions', { worktree_id, title: 'made under load' }))
-      await note('patched', rest.patch(`/sessions/${random() < 0.5 ? made : session_id}`, { settings: { [`k${Math.floor(random() * 9)}`]: random() } }))
+      const settings = () => ({ [`k${Math.floor(random() * 9)}`]: random() })
+      await note('patched', rest.patch(`/sessions/${random() < 0.5 ? made : session_id}`, { settings: settings() }))
       const task = await note('created', rest.post('/tasks', { session_id, prompt: 'under load' }))
       if (random() < 0.3) await note('removed', rest.del(`/tasks/${task}`))
       else for (const status of ['running', 'completed']) await note('patched', rest.patch(`/tasks/${task}`, { status }))
@@ -122,7 +135,8 @@ function idOf(record: Body): string {
 /** By record, what the journal says was done to it, as `created:1`, in the order in which it was written. */
 async function changesIn(connection: Knex, table: string): Promise<Map<string, string[]>> {
   const changes = new Map<string, string[]>()
-  const found = await rows(connection, `SELECT resource_id, effect, version FROM journal WHERE service = ? AND decision = 'allow' ORDER BY seq`, [table])
+  const allowed = `SELECT resource_id, effect, version FROM journal WHERE service = ? AND decision = 'allow' ORDER BY seq`
+  const found = await rows(connection, allowed, [table])
   for (const { resource_id, effect, version } of found) {
     const { change } = JSON.parse(String(effect)) as { change: string }
     if (change === 'read' || change === 'listed') continue
@@ -138,5 +152,6 @@ function explain(recorded: string[], version: number | null): string {
   // A message leaves a tombstone, whose version its removal has raised; a task leaves nothing, and names the last that it had.
   const writes = version === null ? Number(last.split(':')[1]) : removed ? version - 1 : version
   if (version === null && !removed) return 'a removal'
-  return ['created:1', ...Array.from({ length: writes - 1 }, (_, index) => `patched:${index + 2}`), ...(removed ? [`removed:${version ?? writes}`] : [])].join(' ')
+  const patches = Array.from({ length: writes - 1 }, (_, index) => `patched:${index + 2}`)
+  return ['created:1', ...patches, ...(removed ? [`removed:${version ?? writes}`] : [])].join(' ')
 }

@@ -1,10 +1,9 @@
+import type { JournalRecord } from '@stoa/core/schema/journal'
 import { expect } from 'chai'
 import { client, queryString, rowsOf, type Body } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { openSocket } from '../support/socket.js'
-import { buildWorld, made, type JournalRow, type Person, type World } from '../support/world.js'
-
-type Row = JournalRow & { ts: string; kind: string; method: string }
+import { buildWorld, made, type Person, type World } from '../support/world.js'
 
 describe('reading the journal', () => {
   eachDatabase((database) => {
@@ -15,7 +14,7 @@ describe('reading the journal', () => {
     let shared: string
     let session_id: string
     /** Everything up to the end of `before`, as the admin reads it. */
-    let all: Row[]
+    let all: JournalRecord[]
     let end: number
 
     before(async () => {
@@ -39,18 +38,20 @@ describe('reading the journal', () => {
     })
 
     /** The rows up to `end`: reading writes more of them. */
-    const read = async (person: Person, query: Body): Promise<Row[]> => {
-      const found = rowsOf(await person.rest.get(`/journal${queryString({ $sort: { seq: 1 }, $limit: 200, ...query })}`)) as unknown as Row[]
+    const read = async (person: Person, query: Body): Promise<JournalRecord[]> => {
+      const found = rowsOf(
+        await person.rest.get(`/journal${queryString({ $sort: { seq: 1 }, $limit: 200, ...query })}`)
+      ) as unknown as JournalRecord[]
       return found.filter(({ seq }) => seq <= end)
     }
 
-    const expectFilter = async (query: Body, keeps: (row: Row) => boolean) => {
+    const expectFilter = async (query: Body, keeps: (row: JournalRecord) => boolean) => {
       const expected = all.filter(keeps).map(({ seq }) => seq)
       expect(expected.length, 'rows that the filter keeps').to.be.within(1, all.length - 1)
       expect((await read(world.root, query)).map(({ seq }) => seq)).to.deep.equal(expected)
     }
 
-    const filters: Record<string, () => [query: Body, keeps: (row: Row) => boolean]> = {
+    const filters: Record<string, () => [query: Body, keeps: (row: JournalRecord) => boolean]> = {
       actor_id: () => [{ actor_id: bob.user_id }, (row) => row.actor_id === bob.user_id],
       decision: () => [{ decision: 'deny' }, (row) => row.decision === 'deny'],
       kind: () => [{ kind: 'access_change' }, (row) => row.kind === 'access_change'],
@@ -70,7 +71,7 @@ describe('reading the journal', () => {
       after_seq: () => [{ after_seq: middle().seq }, (row) => row.seq > middle().seq],
       'two at once': () => [{ actor_id: bob.user_id, decision: 'deny' }, (row) => row.actor_id === bob.user_id && row.decision === 'deny']
     }
-    const middle = (): Row => all[Math.floor(all.length / 2)]!
+    const middle = (): JournalRecord => all[Math.floor(all.length / 2)]!
 
     for (const [name, filter] of Object.entries(filters)) {
       it(`${name}: exactly the rows that are so`, () => expectFilter(...filter()))
@@ -83,7 +84,7 @@ describe('reading the journal', () => {
 
     it('an admin reads all of it, without a gap in what a page after another holds', async () => {
       const pages: number[] = []
-      for (let after_seq = 0, page: Row[] = []; ; after_seq = page.at(-1)!.seq) {
+      for (let after_seq = 0, page: JournalRecord[] = []; ; after_seq = page.at(-1)!.seq) {
         page = await read(world.root, { after_seq, $limit: 7 })
         pages.push(...page.map(({ seq }) => seq))
         if (page.length < 7) break

@@ -1,9 +1,10 @@
+import type { JournalRecord } from '@stoa/core/schema/journal'
 import { expect } from 'chai'
 import { client, type Answer, type Body } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { rawRequest } from '../support/raw-request.js'
 import { openSocket } from '../support/socket.js'
-import { buildWorld, made, text, type JournalRow, type Person, type World } from '../support/world.js'
+import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 
 const ABSENT = '01890000-0000-7000-8000-000000000000'
 
@@ -30,36 +31,70 @@ describe('what one request writes into the journal', () => {
       const answer = await call()
       const rows = await world.journalSince(mark)
       expect([answer.status, rows.map(essence)]).to.deep.equal([status, expected(answer)])
-      for (const row of rows) expect((row as unknown as Row).request['request_id']).to.equal(answer.headers.get('x-request-id'))
+      for (const row of rows) expect(row.request['request_id']).to.equal(answer.headers.get('x-request-id'))
       if (rows.length === 1) expect(answer.headers.get('x-decision-id'), 'X-Decision-Id').to.equal(rows[0]!.id)
       if (status >= 400 && rows.length > 0) expect((answer.body['data'] as Body)['decision_id']).to.equal(rows[0]!.id)
       return answer
     }
 
-    const of = (person: Person | null, row: Body): Body => ({ kind: 'decision', decision: 'allow', reason_code: 'allowed', actor_id: person?.user_id ?? null, version: null, effect: null, ...row })
+    const of = (person: Person | null, row: Body): Body => ({
+      kind: 'decision',
+      decision: 'allow',
+      reason_code: 'allowed',
+      actor_id: person?.user_id ?? null,
+      version: null,
+      effect: null,
+      ...row
+    })
     const denied = (person: Person | null, reason_code: string, row: Body): Body => of(person, { decision: 'deny', reason_code, ...row })
     const inSession = () => ({ worktree_id, session_id })
     const nowhere = { worktree_id: null, session_id: null }
 
     it('an allowed get: one row that says what was read', async () => {
       const task_id = await world.task(alice, session_id)
-      await expectRows(() => bob.rest.get(`/tasks/${task_id}`), 200, () => [of(bob, { action: 'tasks.get', resource: record('task', task_id), ...inSession(), effect: { change: 'read' } })])
+      await expectRows(
+        () => bob.rest.get(`/tasks/${task_id}`),
+        200,
+        () => [of(bob, { action: 'tasks.get', resource: record('task', task_id), ...inSession(), effect: { change: 'read' } })]
+      )
     })
 
     it('a find: one row with how many were answered, and none of their ids', async () => {
       const { body } = await expectRows(() => bob.rest.get(`/sessions?worktree_id=${worktree_id}`), 200, ({ body }) => [
-        of(bob, { action: 'sessions.find', resource: record('session', null), ...nowhere, effect: { change: 'listed', count: (body['data'] as Body[]).length } })
+        of(bob, {
+          action: 'sessions.find',
+          resource: record('session', null),
+          ...nowhere,
+          effect: { change: 'listed', count: (body['data'] as Body[]).length }
+        })
       ])
       expect(body['total']).to.be.greaterThan(0)
-      await expectRows(() => carol.rest.get(`/sessions?worktree_id=${worktree_id}`), 200, () => [of(carol, { action: 'sessions.find', resource: record('session', null), ...nowhere, effect: { change: 'listed', count: 0 } })])
+      await expectRows(
+        () => carol.rest.get(`/sessions?worktree_id=${worktree_id}`),
+        200,
+        () => [of(carol, { action: 'sessions.find', resource: record('session', null), ...nowhere, effect: { change: 'listed', count: 0 } })]
+      )
     })
 
     it('a create: one row with the new id, version 1 and the names of the fields', async () => {
       await expectRows(() => alice.rest.post('/tasks', { session_id, prompt: 'do it' }), 201, ({ body }) => [
-        of(alice, { action: 'tasks.create', resource: record('task', text(body, 'task_id')), ...inSession(), version: 1, effect: { change: 'created', fields: ['session_id', 'prompt'] } })
+        of(alice, {
+          action: 'tasks.create',
+          resource: record('task', text(body, 'task_id')),
+          ...inSession(),
+          version: 1,
+          effect: { change: 'created', fields: ['session_id', 'prompt'] }
+        })
       ])
       await expectRows(() => alice.rest.post('/sessions', { worktree_id }), 201, ({ body }) => [
-        of(alice, { action: 'sessions.create', resource: record('session', text(body, 'session_id')), worktree_id, session_id: body['session_id'], version: 1, effect: { change: 'created', fields: ['worktree_id'] } })
+        of(alice, {
+          action: 'sessions.create',
+          resource: record('session', text(body, 'session_id')),
+          worktree_id,
+          session_id: body['session_id'],
+          version: 1,
+          effect: { change: 'created', fields: ['worktree_id'] }
+        })
       ])
     })
 
@@ -67,7 +102,13 @@ describe('what one request writes into the journal', () => {
       const messages = ['one', 'two', 'three'].map((content) => ({ session_id, role: 'user', content }))
       await expectRows(() => alice.rest.post('/messages', messages), 201, ({ body }) =>
         (body as unknown as Body[]).map(({ message_id }) =>
-          of(alice, { action: 'messages.create', resource: record('message', message_id), ...inSession(), version: 1, effect: { change: 'created', fields: ['session_id', 'role', 'content'] } })
+          of(alice, {
+            action: 'messages.create',
+            resource: record('message', message_id),
+            ...inSession(),
+            version: 1,
+            effect: { change: 'created', fields: ['session_id', 'role', 'content'] }
+          })
         )
       )
     })
@@ -76,7 +117,11 @@ describe('what one request writes into the journal', () => {
       const task_id = await world.task(alice, session_id)
       const row = (more: Body) => of(alice, { action: 'tasks.patch', resource: record('task', task_id), ...inSession(), ...more })
       const patch = (body: Body) => () => alice.rest.patch(`/tasks/${task_id}`, body)
-      await expectRows(patch({ status: 'running', because: 'it was asked for' }), 200, () => [row({ version: 2, effect: { change: 'patched', fields: ['status', 'because'] } })])
+      await expectRows(
+        patch({ status: 'running', because: 'it was asked for' }),
+        200,
+        () => [row({ version: 2, effect: { change: 'patched', fields: ['status', 'because'] } })]
+      )
       await expectRows(patch({ status: 'completed' }), 200, () => [row({ version: 3, effect: { change: 'patched', fields: ['status'] } })])
       await expectRows(patch({ status: 'completed' }), 200, () => [row({ effect: { change: 'read' } })])
     })
@@ -91,14 +136,30 @@ describe('what one request writes into the journal', () => {
     it('a call without a credential, or with a wrong one: one refusal of nobody', async () => {
       const refusal = denied(null, 'not_authenticated', { action: 'sessions.get', ...nowhere })
       for (const token of [undefined, 'stoa_pat_wrong', `${alice.token}x`]) {
-        await expectRows(() => client(world.url, token).get(`/sessions/${session_id}`), 401, () => [{ ...refusal, resource: record('session', null) }])
+        await expectRows(
+          () => client(world.url, token).get(`/sessions/${session_id}`),
+          401,
+          () => [{ ...refusal, resource: record('session', null) }]
+        )
       }
     })
 
     it('403, and 404 of what is invisible or absent: one refusal each, which names the record that was asked for', async () => {
-      await expectRows(() => bob.rest.patch(`/sessions/${session_id}`, { title: 'mine' }), 403, () => [denied(bob, 'level_too_low', { action: 'sessions.patch', resource: record('session', session_id), ...inSession() })])
-      await expectRows(() => carol.rest.get(`/sessions/${session_id}`), 404, () => [denied(carol, 'not_found', { action: 'sessions.get', resource: record('session', session_id), ...inSession() })])
-      await expectRows(() => carol.rest.get(`/sessions/${ABSENT}`), 404, () => [denied(carol, 'not_found', { action: 'sessions.get', resource: record('session', ABSENT), ...nowhere })])
+      await expectRows(
+        () => bob.rest.patch(`/sessions/${session_id}`, { title: 'mine' }),
+        403,
+        () => [denied(bob, 'level_too_low', { action: 'sessions.patch', resource: record('session', session_id), ...inSession() })]
+      )
+      await expectRows(
+        () => carol.rest.get(`/sessions/${session_id}`),
+        404,
+        () => [denied(carol, 'not_found', { action: 'sessions.get', resource: record('session', session_id), ...inSession() })]
+      )
+      await expectRows(
+        () => carol.rest.get(`/sessions/${ABSENT}`),
+        404,
+        () => [denied(carol, 'not_found', { action: 'sessions.get', resource: record('session', ABSENT), ...nowhere })]
+      )
     })
 
     it('409 and 412: one refusal with the code that was answered, and no allow row beside it', async () => {
@@ -115,9 +176,14 @@ describe('what one request writes into the journal', () => {
     it('a named parent that is not the record’s own: one refusal with both of them', async () => {
       const task_id = await world.task(alice, session_id)
       const other = await world.session(alice, worktree_id)
-      const row = (code: string, action: string) => denied(alice, code, { action, resource: { ...record('task', task_id), claimed: other, actual: session_id }, ...inSession(), spoofed: true })
+      const row = (code: string, action: string) =>
+        denied(alice, code, { action, resource: { ...record('task', task_id), claimed: other, actual: session_id }, ...inSession(), spoofed: true })
       await expectRows(() => alice.rest.get(`/tasks/${task_id}?session_id=${other}`), 400, () => [row('parent_mismatch', 'tasks.get')])
-      await expectRows(() => alice.rest.patch(`/tasks/${task_id}`, { session_id: other, because: 'moved' }), 400, () => [row('immutable_field', 'tasks.patch')])
+      await expectRows(
+        () => alice.rest.patch(`/tasks/${task_id}`, { session_id: other, because: 'moved' }),
+        400,
+        () => [row('immutable_field', 'tasks.patch')]
+      )
     })
 
     it('a malformed request, an unknown field, a method that is not offered and a body that is too large: no row', async () => {
@@ -135,8 +201,16 @@ describe('what one request writes into the journal', () => {
     it('signing in, failing to, and signing out: one row each', async () => {
       const signIn = (password: string) => () => client(world.url).post('/authentication', { strategy: 'local', email: carol.email, password })
       const row = { kind: 'sign_in', action: 'authentication.create', ...nowhere }
-      const { body } = await expectRows(signIn(carol.password), 201, () => [of(carol, { ...row, resource: record('token', ID), version: 1, effect: { change: 'created' } })])
-      await expectRows(signIn('not the password'), 401, () => [denied(null, 'not_authenticated', { ...row, kind: 'decision', resource: record('token', null) })])
+      const { body } = await expectRows(
+        signIn(carol.password),
+        201,
+        () => [of(carol, { ...row, resource: record('token', ID), version: 1, effect: { change: 'created' } })]
+      )
+      await expectRows(
+        signIn('not the password'),
+        401,
+        () => [denied(null, 'not_authenticated', { ...row, kind: 'decision', resource: record('token', null) })]
+      )
       await expectRows(() => client(world.url, text(body, 'accessToken')).del('/authentication'), 200, () => [
         of(carol, { ...row, action: 'authentication.remove', resource: record('token', ID), version: 2, effect: { change: 'removed' } })
       ])
@@ -144,9 +218,21 @@ describe('what one request writes into the journal', () => {
 
     it('reading the journal: one row each time, also of a reader who finds nothing', async () => {
       const [entry] = await world.journalSince(0)
-      await expectRows(() => alice.rest.get(`/journal?worktree_id=${worktree_id}&$limit=1`), 200, () => [of(alice, { action: 'journal.find', resource: record('journal_entry', null), ...nowhere, effect: { change: 'listed', count: 1 } })])
-      await expectRows(() => carol.rest.get('/journal'), 200, () => [of(carol, { action: 'journal.find', resource: record('journal_entry', null), ...nowhere, effect: { change: 'listed', count: 0 } })])
-      await expectRows(() => carol.rest.get(`/journal/${entry!.id}`), 404, () => [denied(carol, 'not_found', { action: 'journal.get', resource: record('journal_entry', entry!.id), ...nowhere })])
+      await expectRows(
+        () => alice.rest.get(`/journal?worktree_id=${worktree_id}&$limit=1`),
+        200,
+        () => [of(alice, { action: 'journal.find', resource: record('journal_entry', null), ...nowhere, effect: { change: 'listed', count: 1 } })]
+      )
+      await expectRows(
+        () => carol.rest.get('/journal'),
+        200,
+        () => [of(carol, { action: 'journal.find', resource: record('journal_entry', null), ...nowhere, effect: { change: 'listed', count: 0 } })]
+      )
+      await expectRows(
+        () => carol.rest.get(`/journal/${entry!.id}`),
+        404,
+        () => [denied(carol, 'not_found', { action: 'journal.get', resource: record('journal_entry', entry!.id), ...nowhere })]
+      )
     })
 
     it('the same over a socket: one row that says so', async () => {
@@ -163,15 +249,25 @@ describe('what one request writes into the journal', () => {
   })
 })
 
-type Row = JournalRow & { kind: string; version: number | null; effect: Body | null; request: Body }
-
 /** A credential's id is nowhere in the answers, so only that there is one can be compared. */
 const ID = 'an id'
 
-function essence(journalRow: JournalRow): Body {
-  const { kind, decision, reason_code, actor_id, action, resource, worktree_id, session_id, version, effect, spoofed } = journalRow as Row
+function essence(journalRow: JournalRecord): Body {
+  const { kind, decision, reason_code, actor_id, action, resource, worktree_id, session_id, version, effect, spoofed } = journalRow
   const id = resource.type === 'token' && resource.id !== null ? ID : resource.id
-  return { kind, decision, reason_code, actor_id, action, resource: { ...resource, id }, worktree_id, session_id, version, effect, ...(spoofed && { spoofed }) }
+  return {
+    kind,
+    decision,
+    reason_code,
+    actor_id,
+    action,
+    resource: { ...resource, id },
+    worktree_id,
+    session_id,
+    version,
+    effect,
+    ...(spoofed && { spoofed })
+  }
 }
 
 function record(type: string, id: unknown): Body {

@@ -1,7 +1,8 @@
+import type { GrantLevel, OthersLevel } from '@stoa/core/policy/levels'
 import { expect } from 'chai'
 import { client, queryString, rowsOf, type Body, type Client } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
-import { buildWorld, inParallel, text, type Level, type OthersCan, type Person, type World } from '../support/world.js'
+import { buildWorld, inParallel, text, type Person, type World } from '../support/world.js'
 
 /** Every service with a list, and the id of its records. */
 const IDS: Record<string, string> = {
@@ -100,9 +101,9 @@ async function randomScene(world: World, random: Random): Promise<Scene> {
         tokens.push(await world.taskToken(author, task_id))
       }
       for (const other of people.filter((person) => person !== owner && random(3) === 0)) {
-        await world.grant(owner, worktree_id, other, pick<Level>(['view', 'session', 'prompt', 'all', 'owner']))
+        await world.grant(owner, worktree_id, other, pick<GrantLevel>(['view', 'session', 'prompt', 'all', 'owner']))
       }
-      await owner.rest.patch(`/worktrees/${worktree_id}`, { others_can: pick<OthersCan>(['none', 'none', 'view', 'session', 'all']) })
+      await owner.rest.patch(`/worktrees/${worktree_id}`, { others_can: pick<OthersLevel>(['none', 'none', 'view', 'session', 'all']) })
     }
   }
   await world.root.rest.patch(`/users/${people.at(-1)!.user_id}`, { role: 'viewer' })
@@ -158,7 +159,9 @@ async function gettable({ rest, without }: Caller, service: string, ids: string[
 async function pages({ rest, without }: Caller, service: string, query: Body): Promise<{ ids: string[]; total: number }> {
   const ids: string[] = []
   for (let $skip = 0; ; $skip += 7) {
-    const answer = await rest.get(`/${service}${queryString({ ...query, $limit: 7, $skip, $sort: { [SORTED_BY[service] ?? 'created_at']: 1, [IDS[service]!]: 1 } })}`)
+    const answer = await rest.get(
+      `/${service}${queryString({ ...query, $limit: 7, $skip, $sort: { [SORTED_BY[service] ?? 'created_at']: 1, [IDS[service]!]: 1 } })}`
+    )
     if (without.includes(service)) {
       expect(answer.status).to.equal(403)
       return { ids, total: 0 }

@@ -1,6 +1,7 @@
+import type { GrantLevel, Role } from '@stoa/core/policy/levels'
 import { expected, expectedList, type Expectation, type Question } from '../policy/oracle.js'
 import { type Body } from '../support/client.js'
-import { type Level, type Person, type Role } from '../support/world.js'
+import type { Person } from '../support/world.js'
 import { type Actor, type Spot, type Place, type Scene } from './matrix-scene.js'
 
 export const SERVICES = ['worktrees', 'grants', 'sessions', 'tasks', 'messages', 'journal', 'users', 'api-keys', 'authentication'] as const
@@ -98,7 +99,12 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
         listCell({ action: 'worktrees.find' }, by, place, { worktree_id: record }, record),
         cell({ action: 'worktrees.get' }, by, place, { call: ['worktrees', 'get', record], record }),
         cell({ action: 'worktrees.patch', fields: ['name'] }, by, place, { call: ['worktrees', 'patch', record, { name: unique() }], record }),
-        cell({ action: 'worktrees.patch', fields: ['others_can'] }, by, place, { call: ['worktrees', 'patch', record, { others_can }], record, same: true }),
+        cell(
+          { action: 'worktrees.patch', fields: ['others_can'] },
+          by,
+          place,
+          { call: ['worktrees', 'patch', record, { others_can }], record, same: true }
+        ),
         cell({ action: 'worktrees.remove' }, by, place, { call: ['worktrees', 'remove', record], record, fresh: remove })
       ]
     }),
@@ -113,11 +119,11 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
         const fresh = async () => ({ call: call(await likePlace(scene, place, actor)) })
         return cell({ action: 'grants.create', own, reason }, by, place, { call: call(worktree_id), fresh })
       }
-      const patch = (record: string, level: Level, reason: boolean, own: boolean) => {
+      const patch = (record: string, level: GrantLevel, reason: boolean, own: boolean) => {
         const data = { level, ...(reason && { reason: unique() }) }
         return cell({ action: 'grants.patch', own, reason }, by, place, { call: ['grants', 'patch', record, data], record, same: !reason })
       }
-      const remove = (record: string, whose: Person, level: Level, own: boolean) => {
+      const remove = (record: string, whose: Person, level: GrantLevel, own: boolean) => {
         const fresh = async () => {
           const id = await likePlace(scene, place, actor, own)
           const again = await scene.world.grant(scene.keeper, id, whose, level)

@@ -1,7 +1,8 @@
+import type { JournalRecord } from '@stoa/core/schema/journal'
 import { expect } from 'chai'
 import { client, codeOf, rowsOf, type Answer, type Body, type Door } from '../support/client.js'
 import { openSocket } from '../support/socket.js'
-import { inParallel, type JournalRow } from '../support/world.js'
+import { inParallel } from '../support/world.js'
 import { type Credential, type Cell } from './matrix-cells.js'
 import { type Scene } from './matrix-scene.js'
 
@@ -78,7 +79,7 @@ function wrongAnswer({ cell, answer }: Result): string[] {
 }
 
 /** Each cell has its one row, which is the one that its answer names; and there are no other rows. */
-function wrongRows(results: Result[], rows: JournalRow[], transport: Door['transport']): string[] {
+function wrongRows(results: Result[], rows: JournalRecord[], transport: Door['transport']): string[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   const wanted = results.map((result) => expectedRow(result, transport))
   const misnamed = results.flatMap(({ cell, answer }, index) => {
@@ -103,7 +104,7 @@ function expectedRow({ cell, record, answer }: Result, transport: Door['transpor
   return [who, cell.action, decision, cell.code, transport, namesRecord(cell.action, cell.code) ? String(id) : '*'].join(' ')
 }
 
-function rowKey({ actor_id, credential, action, decision, reason_code, transport, resource }: JournalRow): string {
+function rowKey({ actor_id, credential, action, decision, reason_code, transport, resource }: JournalRecord): string {
   const who = actor_id ? `${actor_id} by ${credential?.kind}` : 'nobody'
   return [who, action, decision, reason_code, transport, namesRecord(action, reason_code) ? resource.id : '*'].join(' ')
 }

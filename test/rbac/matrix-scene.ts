@@ -1,8 +1,9 @@
+import type { GrantLevel, OthersLevel, Role } from '@stoa/core/policy/levels'
 import { rowsOf } from '../support/client.js'
-import { made, text, type Level, type OthersCan, type Person, type Role, type World } from '../support/world.js'
+import { made, text, type Person, type World } from '../support/world.js'
 
 /** One place per level and per way to have it: by a grant, or by `others_can`. */
-export const STANDINGS: { grant: Level | null; others_can: OthersCan }[] = [
+export const STANDINGS: { grant: GrantLevel | null; others_can: OthersLevel }[] = [
   { grant: null, others_can: 'none' },
   ...(['view', 'session', 'prompt', 'all', 'owner'] as const).map((grant) => ({ grant, others_can: 'none' as const })),
   ...(['view', 'session', 'prompt', 'all'] as const).map((others_can) => ({ grant: null, others_can })),
@@ -26,8 +27,8 @@ export interface Spot {
 }
 
 export interface Place {
-  grant: Level | null
-  others_can: OthersCan
+  grant: GrantLevel | null
+  others_can: OthersLevel
   worktree_id: string
   grants: Partial<Record<Role, string>>
   bystanders_grant: string

@@ -1,8 +1,10 @@
+import type { OthersLevel } from '@stoa/core/policy/levels'
+import type { JournalRecord } from '@stoa/core/schema/journal'
 import { expect } from 'chai'
 import { client, codeOf, type Answer, type Body, type Door } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { openSocket } from '../support/socket.js'
-import { buildWorld, made, type JournalRow, type OthersCan, type Person, type World } from '../support/world.js'
+import { buildWorld, made, type Person, type World } from '../support/world.js'
 
 describe('what is taken away', () => {
   eachDatabase((database) => {
@@ -27,7 +29,7 @@ describe('what is taken away', () => {
       return doors
     }
 
-    const sharedSession = async (others_can: OthersCan = 'none') => {
+    const sharedSession = async (others_can: OthersLevel = 'none') => {
       const worktree_id = await world.worktree(alice, others_can)
       return { worktree_id, session_id: await world.session(alice, worktree_id) }
     }
@@ -38,7 +40,9 @@ describe('what is taken away', () => {
       const answers: Answer[] = []
       for (const door of doors) answers.push(await door.call(...call))
       expect(answers.map((answer) => `${answer.status} ${codeOf(answer)}`)).to.deep.equal(doors.map(() => `${status} ${code}`))
-      const rows = (await world.journalSince(mark)).map(({ action, decision, reason_code, transport }: JournalRow) => ({ action, decision, reason_code, transport }))
+      const rows = (await world.journalSince(mark)).map(
+        ({ action, decision, reason_code, transport }: JournalRecord) => ({ action, decision, reason_code, transport })
+      )
       const decision = code ? 'deny' : 'allow'
       expect(rows).to.deep.equal(
         doors.map(({ transport }) => ({ action: `${call[0]}.${call[1]}`, decision, reason_code: code ?? 'allowed', transport }))

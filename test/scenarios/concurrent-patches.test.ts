@@ -83,11 +83,18 @@ describe('patches', () => {
         const values: Body = { tool_policy: { round }, thinking: `deep ${round}`, 'a.b': [round], 'a-b_c': false, zero: 0 }
         await Promise.all(
           Object.entries(values).map(([key, value], index) =>
-            made(index % 2 ? socket!.call('sessions', 'patch', session_id, { settings: { [key]: value } }) : alice.rest.patch(path, { settings: { [key]: value } }))
+            made(
+              index % 2
+                ? socket!.call('sessions', 'patch', session_id, { settings: { [key]: value } })
+                : alice.rest.patch(path, { settings: { [key]: value } })
+            )
           )
         )
         expect((await stored())['settings']).to.deep.equal(values)
-        await Promise.all([made(alice.rest.patch(path, { settings: { zero: null } })), made(alice.rest.patch(path, { settings: { thinking: null } }))])
+        await Promise.all([
+          made(alice.rest.patch(path, { settings: { zero: null } })),
+          made(alice.rest.patch(path, { settings: { thinking: null } }))
+        ])
         const { zero: _zero, thinking: _thinking, ...rest } = values
         expect((await stored())['settings']).to.deep.equal(rest)
       }

@@ -17,9 +17,23 @@ const contents: [name: string, content: unknown][] = [
   ['a lone surrogate', 'a\ud800b\udc00'],
   ['a lone surrogate in a block', [{ type: 'text', text: '\udfff', '\ud83d': 1 }]],
   ['the other control characters', Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join('') + '\u007f\u0085\u2028\u2029'],
-  ['a list of blocks', [{ type: 'text', text: 'a' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }, { type: 'input_audio', data: 'AA==' }, { type: 'document', title: null }]],
-  ['a nested tool result', [{ type: 'tool_result', content: [{ type: 'text', text: '' }, [[], {}], { a: { b: [null, true, 1.5, -0.1, 1e21, 5e-324, 9007199254740991] } }] }]],
-  ['a block of an unknown type with unusual keys', [{ type: 'from the future', '': 0, $ne: null, 'a.b': [], constructor: 'x', toString: 1, length: -1 }]],
+  [
+    'a list of blocks',
+    [
+      { type: 'text', text: 'a' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+      { type: 'input_audio', data: 'AA==' },
+      { type: 'document', title: null }
+    ]
+  ],
+  [
+    'a nested tool result',
+    [{ type: 'tool_result', content: [{ type: 'text', text: '' }, [[], {}], { a: { b: [null, true, 1.5, -0.1, 1e21, 5e-324, 9007199254740991] } }] }]
+  ],
+  [
+    'a block of an unknown type with unusual keys',
+    [{ type: 'from the future', '': 0, $ne: null, 'a.b': [], constructor: 'x', toString: 1, length: -1 }]
+  ],
   ['a text of 1 MB', 'é\\"\n'.repeat(262_144)]
 ]
 
@@ -44,14 +58,22 @@ describe('what is written', () => {
         const session_id = await session()
         const doors = await open(world.url, alice.token)
         for (const door of doors) {
-          const message = await made(door.call('messages', 'create', { session_id, role: 'assistant', content, metadata: { tool_calls: [{ content }] } }))
+          const message = await made(
+            door.call('messages', 'create', { session_id, role: 'assistant', content, metadata: { tool_calls: [{ content }] } })
+          )
           const message_id = text(message, 'message_id')
           const patched = text(await made(door.call('messages', 'create', { session_id, role: 'user', content: 'before' })), 'message_id')
           const answers = [message, await made(door.call('messages', 'patch', patched, { content }))]
-          for (const reader of doors) answers.push(await made(reader.call('messages', 'get', message_id)), await made(reader.call('messages', 'get', patched)))
-          for (const reader of doors) answers.push(...rowsOf(await reader.call('messages', 'find', { query: { session_id, $sort: { seq: -1 }, $limit: 2 } })))
+          for (const reader of doors)
+            answers.push(await made(reader.call('messages', 'get', message_id)), await made(reader.call('messages', 'get', patched)))
+          for (const reader of doors)
+            answers.push(...rowsOf(await reader.call('messages', 'find', { query: { session_id, $sort: { seq: -1 }, $limit: 2 } })))
           answers.push(rowsOf(await door.call(`messages/${patched}/revisions`, 'find')).find(({ revision }) => revision === 2)!)
-          for (const answer of answers) expect(JSON.stringify(answer['content']) === JSON.stringify(content), `${door.transport} ${JSON.stringify(answer).slice(0, 300)}`).to.equal(true)
+          for (const answer of answers)
+            expect(
+              JSON.stringify(answer['content']) === JSON.stringify(content),
+              `${door.transport} ${JSON.stringify(answer).slice(0, 300)}`
+            ).to.equal(true)
           const { metadata } = await made(door.call('messages', 'get', message_id))
           expect(JSON.stringify(metadata)).to.equal(JSON.stringify({ tool_calls: [{ content }] }))
         }
@@ -61,7 +83,10 @@ describe('what is written', () => {
       const session_id = await session()
       const content = '[{"type":"z","b":1,"a":{"10":1,"d":[],"c":{}},"aa":null}]'
       const headers = { authorization: `Bearer ${alice.token}` }
-      const { body } = await rawRequest(world.url, 'POST', '/messages', { headers, body: `{"session_id":"${session_id}","role":"user","content":${content}}` })
+      const { body } = await rawRequest(world.url, 'POST', '/messages', {
+        headers,
+        body: `{"session_id":"${session_id}","role":"user","content":${content}}`
+      })
       for (const path of [`/messages/${text(body, 'message_id')}`, `/messages?session_id=${session_id}`])
         expect((await rawRequest(world.url, 'GET', path, { headers })).text).to.include(`"content":${content}`)
     })
@@ -71,7 +96,10 @@ describe('what is written', () => {
       const headers = { authorization: `Bearer ${alice.token}` }
       for (const number of ['12345678901234567890', '1e400', '0.1234567890123456789']) {
         const content = `[{"type":"x","n":${number}}]`
-        const { status, text: told } = await rawRequest(world.url, 'POST', '/messages', { headers, body: `{"session_id":"${session_id}","role":"user","content":${content}}` })
+        const { status, text: told } = await rawRequest(world.url, 'POST', '/messages', {
+          headers,
+          body: `{"session_id":"${session_id}","role":"user","content":${content}}`
+        })
         if (status !== 400) expect(told, number).to.include(`"content":${content}`)
       }
     })
@@ -87,9 +115,17 @@ describe('what is written', () => {
     it('A7: of a list whose third message is invalid none is kept, and the next one has the next seq', async () => {
       const session_id = await session()
       const good = { session_id, role: 'user', content: 'good' }
-      const bad: Body[] = [{ ...good, role: 'nobody' }, { ...good, content: 5 }, { ...good, nonsense: 1 }, { session_id, role: 'user' }, { ...good, content: 'a\0' }, { ...good, content: [{ text: 'no type' }] }]
+      const bad: Body[] = [
+        { ...good, role: 'nobody' },
+        { ...good, content: 5 },
+        { ...good, nonsense: 1 },
+        { session_id, role: 'user' },
+        { ...good, content: 'a\0' },
+        { ...good, content: [{ text: 'no type' }] }
+      ]
       for (const door of await open(world.url, alice.token))
-        for (const third of bad) expect((await door.call('messages', 'create', [good, good, third, good])).status, JSON.stringify(third)).to.equal(400)
+        for (const third of bad)
+          expect((await door.call('messages', 'create', [good, good, third, good])).status, JSON.stringify(third)).to.equal(400)
       const used = { ...good, client_message_id: 'used' }
       await made(alice.rest.post('/messages', used))
       const taken = await alice.rest.post('/messages', [good, good, { ...used, content: 'other' }])
@@ -133,7 +169,8 @@ describe('what is written', () => {
       const session_id = await session()
       const senders = Array.from({ length: 20 }, async (_, sender) => {
         const [rest, socket] = sender % 2 ? [alice.rest, alice.rest] : await open(world.url, alice.token)
-        for (let nth = 0; nth < 10; nth++) await made((nth % 2 ? rest : socket)!.call('messages', 'create', { session_id, role: 'user', content: `${sender} ${nth}` }))
+        for (let nth = 0; nth < 10; nth++)
+          await made((nth % 2 ? rest : socket)!.call('messages', 'create', { session_id, role: 'user', content: `${sender} ${nth}` }))
       })
       await Promise.all(senders)
       const rows = await messagesOf(session_id)

@@ -40,7 +40,21 @@ export const FIELDS: Record<Service, readonly string[]> = {
   worktrees: ['name', 'repo_path', 'ref', 'others_can', 'archived_at'],
   grants: ['worktree_id', 'user_id', 'reason'],
   sessions: ['title', 'agent', 'model', 'settings', 'tools', 'pinned', 'archived_at', 'parent_session_id', 'worktree_id'],
-  tasks: ['session_id', 'prompt', 'agent', 'requested_model', 'client_task_id', 'status', 'effective_model', 'git_state', 'usage', 'exit_code', 'error', 'because', 'started_at'],
+  tasks: [
+    'session_id',
+    'prompt',
+    'agent',
+    'requested_model',
+    'client_task_id',
+    'status',
+    'effective_model',
+    'git_state',
+    'usage',
+    'exit_code',
+    'error',
+    'because',
+    'started_at'
+  ],
   messages: ['session_id', 'task_id', 'role', 'content', 'metadata', 'client_message_id', 'seq', 'after_seq', 'before_seq'],
   'api-keys': ['name', 'expires_at'],
   journal: ['seq', 'after_seq', 'ts', 'kind', 'decision', 'actor_id', 'worktree_id', 'session_id', 'resource_type', 'resource_id', 'spoofed']
@@ -78,8 +92,10 @@ export async function fuzzScene(url: string): Promise<FuzzScene> {
     alice,
     ids,
     socket: await openRawSocket(url, alice.token),
-    rest: (method, path, body) => rawRequest(url, method, path, { headers, ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }) }),
-    everything: () => Promise.all(SERVICES.filter((service) => service !== 'journal').map((service) => made(alice.rest.get(`/${service}?$limit=200`))))
+    rest: (method, path, body) =>
+      rawRequest(url, method, path, { headers, ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }) }),
+    everything: () =>
+      Promise.all(SERVICES.filter((service) => service !== 'journal').map((service) => made(alice.rest.get(`/${service}?$limit=200`))))
   }
 }
 
@@ -99,7 +115,12 @@ export function creation(service: Service, { ids }: FuzzScene): Body {
 }
 
 export function patchOf(service: Service): Body {
-  const patches: Partial<Record<Service, Body>> = { messages: { content: 'x' }, sessions: { title: 'x' }, tasks: { because: 'x' }, grants: { reason: 'x' } }
+  const patches: Partial<Record<Service, Body>> = {
+    messages: { content: 'x' },
+    sessions: { title: 'x' },
+    tasks: { because: 'x' },
+    grants: { reason: 'x' }
+  }
   return patches[service] ?? { name: 'x' }
 }
 
@@ -115,4 +136,10 @@ export function expectNoInside(answer: Answer, what: string): void {
   expect(insideOf(answer), what).to.equal(null)
 }
 
-const INSIDE = /password_hash|secret_hash|access_version|\bselect\b.+\bfrom\b|insert into|sqlite|knex|postgres|syntax|\.(js|ts):\d|node_modules|\n\s+at |\/(work|tmp|home|root|usr)\/|stoa_(pat|task)_/i
+const INSIDES = [
+  /password_hash|secret_hash|access_version/,
+  /\bselect\b.+\bfrom\b|insert into|sqlite|knex|postgres|syntax/,
+  /\.(js|ts):\d|node_modules|\n\s+at |\/(work|tmp|home|root|usr)\//,
+  /stoa_(pat|task)_/
+]
+const INSIDE = new RegExp(INSIDES.map(({ source }) => source).join('|'), 'i')

@@ -6,6 +6,7 @@ import { eachDatabase } from '../support/databases.js'
 import { rawRequest } from '../support/raw-request.js'
 import { openRawSocket, type RawSocket } from '../support/raw-socket.js'
 import type { Person } from '../support/world.js'
+import { hostileText, hostileValue } from './fuzz-ids.js'
 import { creation, expectNoInside, fuzzScene, KEYS, OFFERED, patchOf, RUNS, SEED, SERVICES, type FuzzScene, type Service } from './fuzz-scene.js'
 
 /** The fields of a body that name another record. */
@@ -18,6 +19,26 @@ const REFERENCES = [
   ['messages', 'session_id'],
   ['messages', 'task_id']
 ] as const
+
+/** What a client may send in place of the name of a service. */
+const NO_SERVICES = [
+  'nonsense',
+  '',
+  '/',
+  '__proto__',
+  'constructor',
+  'toString',
+  'sessions/',
+  'sessions/x/y',
+  null,
+  5,
+  {},
+  [],
+  ['sessions']
+]
+
+/** The names that every object has, and the one that every function has. */
+const INHERITED = [...Object.getOwnPropertyNames(Object.prototype), 'prototype']
 
 describe('hostile ids', () => {
   eachDatabase((database) => {
@@ -76,7 +97,8 @@ describe('hostile ids', () => {
           for (const field of new Set([KEYS[service], 'session_id', 'worktree_id'])) {
             const query = { [field]: id }
             const headers = { authorization: `Bearer ${bob.token}` }
-            for (const answer of [await rawRequest(scene.world.url, 'GET', `/${service}${queryString(query)}`, { headers }), await bobs.send('find', service, query)]) {
+            const overRest = await rawRequest(scene.world.url, 'GET', `/${service}${queryString(query)}`, { headers })
+            for (const answer of [overRest, await bobs.send('find', service, query)]) {
               expectNoInside(answer, JSON.stringify(query))
               if (answer.status === 200) expect(strangersIn(answer, service, bob), JSON.stringify(query)).to.deep.equal([])
               else expectRefused(answer, JSON.stringify(query))
@@ -89,7 +111,10 @@ describe('hostile ids', () => {
     for (const [service, field] of REFERENCES)
       it(`J11: ${service}: a ${field} that is not an id makes and moves nothing`, async function () {
         this.timeout(120_000)
-        const id = () => ({ worktree_id: scene.ids.worktrees, user_id: scene.ids.users, task_id: scene.ids.tasks })[field as string] ?? scene.ids.sessions
+        const id = () => {
+          const { worktrees: worktree_id, users: user_id, tasks: task_id, sessions: session_id } = scene.ids
+          return { worktree_id, user_id, task_id }[field as string] ?? session_id
+        }
         await holds(service, fc.oneof(hostileText(id), hostileValue(id)), async (value) => {
           // A message needs no task and a session no parent: null says so.
           if (value === null) return
@@ -112,68 +137,41 @@ describe('hostile ids', () => {
           }
     })
 
+    it('J11: a name that every object has is 404 anywhere in a path, and as a service on a socket', async () => {
+      const { rest, socket, ids } = scene
+      const found: string[] = []
+      const expectAbsent = (answer: Answer, what: string) => {
+        expectNoInside(answer, what)
+        if (answer.status !== 404) found.push(`${what}: ${answer.status}`)
+      }
+      for (const name of INHERITED) {
+        for (const path of [`/${name}`, `/${name}/${ids.sessions}`, `/sessions/${name}`, `/sessions/${ids.sessions}/${name}`])
+          for (const [method, body] of [['GET'], ['POST', {}], ['PATCH', {}], ['DELETE']] as const)
+            expectAbsent(await rest(method, path, body), `${method} ${path}`)
+        expectAbsent(await socket.send('find', name, {}), `find ${name}`)
+        expectAbsent(await socket.send('get', name, ids.sessions, {}), `get ${name}`)
+        expectAbsent(await socket.send('create', name, {}, {}), `create ${name}`)
+        expectAbsent(await socket.send('patch', name, ids.sessions, {}, {}), `patch ${name}`)
+        expectAbsent(await socket.send('remove', name, ids.sessions, {}), `remove ${name}`)
+      }
+      expect(found).to.deep.equal([])
+    })
+
     it('J11: what is not the name of a service or a method is refused on a socket, with a code, and ends nothing', async () => {
-      for (const service of ['nonsense', '', '/', '__proto__', 'constructor', 'toString', 'sessions/', 'sessions/x/y', null, 5, {}, [], ['sessions']]) {
+      for (const service of NO_SERVICES) {
         const answer = await scene.socket.send('get', service, scene.ids.sessions, {})
         if (answer.status !== 200) {
           expectRefused(answer, JSON.stringify(service))
           expect((answer.body['data'] as Body | undefined)?.['code'], JSON.stringify(service)).to.be.a('string')
         }
       }
-      for (const args of [[null], [{}, {}, {}], ['sessions'], ['sessions', scene.ids.sessions, 5], ['sessions', scene.ids.sessions, 'x', 'y']]) expectNoInside(await scene.socket.send('get', ...args), JSON.stringify(args))
+      const { sessions: id } = scene.ids
+      for (const args of [[null], [{}, {}, {}], ['sessions'], ['sessions', id, 5], ['sessions', id, 'x', 'y']])
+        expectNoInside(await scene.socket.send('get', ...args), JSON.stringify(args))
       expect((await scene.socket.send('get', 'sessions', scene.ids.sessions, {})).status).to.equal(200)
     })
   })
 })
-
-/** Texts that are not an id: close to a real one, or far from it. */
-function hostileText(id: () => string): fc.Arbitrary<string> {
-  const near = fc.constantFrom<(id: string) => string>(
-    (it) => it.toUpperCase(),
-    (it) => `{${it}}`,
-    (it) => `urn:uuid:${it}`,
-    (it) => it.replaceAll('-', ''),
-    (it) => `${it} `,
-    (it) => ` ${it}`,
-    (it) => `${it}\n`,
-    (it) => `${it}\0`,
-    (it) => `${it}%00`,
-    (it) => `${it}/`,
-    (it) => `${it},${it}`,
-    (it) => `${it}' OR '1'='1`,
-    (it) => `${it.slice(0, -1)}%`,
-    (it) => it.replace(/[0-9]/, (digit) => String.fromCharCode(0xff10 + Number(digit))),
-    (it) => it.replace('-7', '-4'),
-    (it) => it.repeat(20)
-  )
-  const far = ['__proto__', 'constructor', 'toString', 'null', 'undefined', 'true', 'NaN', '*', '%', '_', '..', '.', '0', '-1', '1e9', '$ne', '{"$ne":null}', '[]', "' OR 1=1 --", 'find', 'a'.repeat(2000)]
-  return fc.oneof(
-    near.map((change) => change(id())),
-    fc.nat({ max: 35 }).filter((length) => length > 0).map((length) => id().slice(0, length)),
-    fc.constantFrom(...far),
-    fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' }),
-    fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }),
-    fc.uuid({ version: [1, 4, 5] })
-  )
-}
-
-/** Not even a text. `undefined` is no id at all. */
-function hostileValue(id: () => string): fc.Arbitrary<unknown> {
-  const near = fc.constantFrom<(id: string) => unknown>(
-    () => ({ $ne: null }),
-    () => ({ $gt: '' }),
-    () => ({ $like: '%' }),
-    (it) => ({ $in: [it] }),
-    (it) => ({ $or: [{ session_id: it }] }),
-    (it) => [it],
-    (it) => [[it]],
-    (it) => ({ 0: it, length: 1 }),
-    (it) => ({ toString: it }),
-    (it) => ({ id: it }),
-    () => null
-  )
-  return fc.oneof(near.map((make) => make(id())), fc.integer(), fc.double(), fc.boolean(), fc.jsonValue({ maxDepth: 2 }).filter((value) => value !== ''))
-}
 
 /** The directory of users is everybody's; of the rest bob has nothing. */
 function strangersIn({ body }: Answer, service: Service, bob: Person): unknown[] {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { client, type Body } from '../support/client.js'
 import { doorKeeper } from '../support/doors.js'
-import { eachWatchedDatabase, WITH_ADMIN, type WatchedDaemon } from '../support/heard-databases.js'
+import { eachDatabase, type StoringDaemon } from '../support/databases.js'
 import { openSocket } from '../support/socket.js'
 import { buildWorld, made, type Person, type World } from '../support/world.js'
 
@@ -20,16 +20,16 @@ const TEXTS: Record<string, string> = {
 const TEN_MEGABYTES = 'x'.repeat(10_000_000)
 
 describe('hostile text', () => {
-  eachWatchedDatabase((start) => {
+  eachDatabase((database) => {
     const open = doorKeeper()
-    let daemon: WatchedDaemon
+    let daemon: StoringDaemon
     let world: World
     let alice: Person
     let worktree_id: string
     let session_id: string
 
     before(async () => {
-      daemon = await start(WITH_ADMIN)
+      daemon = await database.start()
       world = await buildWorld(daemon.url)
       alice = await world.user('alice')
       worktree_id = await world.worktree(alice)
@@ -73,7 +73,8 @@ describe('hostile text', () => {
 
     it('J10: 10 MB in any text is too large over REST, ends only the socket that sent it, and none of it is kept', async function () {
       this.timeout(120_000)
-      const count = async () => Promise.all(['worktrees', 'sessions', 'tasks', 'messages', 'api-keys'].map(async (service) => (await made(alice.rest.get(`/${service}?$limit=0`)))['total']))
+      const services = ['worktrees', 'sessions', 'tasks', 'messages', 'api-keys']
+      const count = async () => Promise.all(services.map(async (service) => (await made(alice.rest.get(`/${service}?$limit=0`)))['total']))
       const before = await count()
       for (const [service, field, body] of bodiesWith(TEN_MEGABYTES)) {
         const answer = await alice.rest.post(`/${service}`, body)
@@ -91,7 +92,17 @@ describe('hostile text', () => {
     })
 
     it('J10: hostile headers are refused or harmless, and leave no trace in the log', async () => {
-      const values = ['=cmd()', '\u202eevil', '\u001b[31mred', 'a\u0000b', 'a\u009bb', `"},{"level":50`, '${jndi:ldap://x}', 'x'.repeat(5000), 'x'.repeat(200_000)]
+      const values = [
+        '=cmd()',
+        '\u202eevil',
+        '\u001b[31mred',
+        'a\u0000b',
+        'a\u009bb',
+        `"},{"level":50`,
+        '${jndi:ldap://x}',
+        'x'.repeat(5000),
+        'x'.repeat(200_000)
+      ]
       for (const name of ['User-Agent', 'X-Request-Id', 'X-Forwarded-For', 'Referer', 'Accept', 'Cookie', 'If-Match', 'Traceparent'])
         for (const value of values) {
           const first = await rawHeader(world.url, `GET /sessions/${session_id} HTTP/1.1`, { Authorization: `Bearer ${alice.token}`, [name]: value })
@@ -113,10 +124,15 @@ describe('hostile text', () => {
       const journal = JSON.stringify(await world.journalSince(0))
       const metrics = JSON.stringify([await alice.rest.get('/metrics'), await alice.rest.get('/health')])
       const places: Record<string, string> = { log: await daemon.log(), output: daemon.said(), journal, metrics, errors: JSON.stringify(errors) }
-      const found = Object.entries(places).flatMap(([place, text]) => [...canaries].filter(([word]) => text.includes(word)).map(([, label]) => `${label} is in the ${place}`))
+      const found = Object.entries(places).flatMap(
+        ([place, text]) => [...canaries].filter(([word]) => text.includes(word)).map(([, label]) => `${label} is in the ${place}`)
+      )
       expect(found).to.deep.equal([])
       expect(errors.length).to.be.above(50)
-      expect((await daemon.stored()).includes([...canaries].find(([, label]) => label.startsWith('a message'))![0]), 'the messages themselves are kept').to.equal(true)
+      expect(
+        (await daemon.stored()).includes([...canaries].find(([, label]) => label.startsWith('a message'))![0]),
+        'the messages themselves are kept'
+      ).to.equal(true)
     })
   })
 })
@@ -140,14 +156,30 @@ async function typeEverywhere({ world, alice, worktree_id, session_id, canary }:
       return body
     }
     const name = (label: string) => canary(`${label} over ${door.transport}`)
-    const message = await keep('messages', 'create', { session_id, role: 'user', content: name('a message'), metadata: { a: name('metadata') }, client_message_id: name('a client id') })
+    const message = await keep('messages', 'create', {
+      session_id,
+      role: 'user',
+      content: name('a message'),
+      metadata: { a: name('metadata') },
+      client_message_id: name('a client id')
+    })
     await keep('messages', 'patch', message['message_id'], { content: [{ type: 'text', text: name('an edited message') }] })
     await keep('messages', 'create', { session_id, role: 'user', content: 'other', client_message_id: message['client_message_id'] })
     await keep('messages', 'create', { session_id, role: name('a bad role'), content: name('a refused message') })
     const task = await keep('tasks', 'create', { session_id, prompt: name('a prompt'), agent: name('an agent'), requested_model: name('a model') })
-    await keep('tasks', 'patch', task['task_id'], { because: name('because'), error: { code: 'x', message: name('an error') }, usage: { a: name('usage') }, git_state: { commit_message: name('a commit') } })
+    await keep('tasks', 'patch', task['task_id'], {
+      because: name('because'),
+      error: { code: 'x', message: name('an error') },
+      usage: { a: name('usage') },
+      git_state: { commit_message: name('a commit') }
+    })
     await keep('tasks', 'patch', task['task_id'], { status: name('a bad status') })
-    const session = await keep('sessions', 'create', { worktree_id, title: name('a title'), settings: { a: name('a setting') }, tools: [name('a tool')] })
+    const session = await keep('sessions', 'create', {
+      worktree_id,
+      title: name('a title'),
+      settings: { a: name('a setting') },
+      tools: [name('a tool')]
+    })
     await keep('sessions', 'patch', session['session_id'], { title: name('a new title'), settings: { a: `${name('half a pair')}\ud800` } })
     await keep('sessions', 'patch', session['session_id'], { title: `${name('a title with a NUL')}\0` })
     await keep('sessions', 'patch', session['session_id'], { archived_at: name('a bad time') })
@@ -168,8 +200,10 @@ async function typeEverywhere({ world, alice, worktree_id, session_id, canary }:
     await keep('authentication', 'create', { strategy: name('a strategy'), accessToken: 'x' })
     await keep('authentication', 'create', { strategy: 'jwt', accessToken: name('a token') })
     await keep('authentication', 'create', { strategy: 'api-key', accessToken: `stoa_pat_${name('a key')}` })
-    for (const [service, id] of [['messages', message['message_id']], ['tasks', task['task_id']], ['sessions', session['session_id']]] as const)
-      for (const answer of [await bob.rest.get(`/${service}/${String(id)}`), await bob.rest.patch(`/${service}/${String(id)}`, { version: 1 }), await bob.rest.del(`/${service}/${String(id)}`)]) errors.push(answer.body)
+    for (const [service, id] of [['messages', message['message_id']], ['tasks', task['task_id']], ['sessions', session['session_id']]] as const) {
+      const path = `/${service}/${String(id)}`
+      for (const answer of [await bob.rest.get(path), await bob.rest.patch(path, { version: 1 }), await bob.rest.del(path)]) errors.push(answer.body)
+    }
     door.close()
   }
   const owner = { email: `${canary('the address of a user')}@example.com`, password: canary('the password of a user'), name: 'x', role: 'member' }
@@ -179,8 +213,16 @@ async function typeEverywhere({ world, alice, worktree_id, session_id, canary }:
     errors.push((await alice.rest.patch(`/sessions/${session_id}`, { title: 'x' }, { [header]: canary(`the header ${header}`) })).body)
   errors.push((await client(world.url, canary('a bearer')).get('/sessions')).body)
   errors.push((await client(world.url, `stoa_task_${canary('a task token')}`).get('/sessions')).body)
-  errors.push((await fetch(`${world.url}/messages`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${alice.token}` }, body: `{"content": "${canary('broken JSON')}` }).then((response) => response.json())) as Body)
-  errors.push((await client(world.url).get(`/sessions?access_token=${canary('a token in the URL')}`)).body, (await client(world.url).get(`/${canary('a path')}`)).body)
+  const broken = await fetch(`${world.url}/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${alice.token}` },
+    body: `{"content": "${canary('broken JSON')}`
+  })
+  errors.push((await broken.json()) as Body)
+  errors.push(
+    (await client(world.url).get(`/sessions?access_token=${canary('a token in the URL')}`)).body,
+    (await client(world.url).get(`/${canary('a path')}`)).body
+  )
   return errors.filter((body) => Number(body['code']) >= 400)
 }
 
@@ -194,7 +236,10 @@ function rawHeader(url: string, line: string, headers: Record<string, string>): 
     socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')))
     socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
     socket.on('close', () => resolve(answer.split('\r\n')[0]!))
-    socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' || error.code === 'EPIPE' ? resolve(answer.split('\r\n')[0]!) : reject(error)))
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET' || error.code === 'EPIPE') resolve(answer.split('\r\n')[0]!)
+      else reject(error)
+    })
   })
 }
 

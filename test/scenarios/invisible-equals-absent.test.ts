@@ -1,9 +1,10 @@
+import type { GrantLevel } from '@stoa/core/policy/levels'
 import { expect } from 'chai'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { client, codeOf, rowsOf, type Body, type Client } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { absentId, detailsOf, doorKeeper, withoutIds, type Call } from '../support/doors.js'
-import { buildWorld, made, text, type Level, type Person, type World } from '../support/world.js'
+import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 
 describe('what one cannot see', () => {
   eachDatabase((database) => {
@@ -66,7 +67,11 @@ describe('what one cannot see', () => {
       const expires_at = new Date(Date.now() + 500).toISOString()
       const short = await made(bob!.rest.post('/api-keys', { name: 'short', expires_at }))
       await sleep(600)
-      const doors = [...(await open(world.url)), socket!, ...[revoked, removed.secret, text(short, 'secret'), 'stoa_pat_nonsense', 'nonsense'].map((token) => client(world.url, token))]
+      const doors = [
+        ...(await open(world.url)),
+        socket!,
+        ...[revoked, removed.secret, text(short, 'secret'), 'stoa_pat_nonsense', 'nonsense'].map((token) => client(world.url, token))
+      ]
       for (const door of doors)
         for (const call of [...callsOn(his, bob!), ...callsOn(hers, bob!), ...listsAndCreations(his)]) {
           const answer = await door.call(...call)
@@ -120,7 +125,7 @@ describe('what one cannot see', () => {
             expect([row['decision'], row['reason_code'], row['actor_id']]).to.deep.equal(['deny', codeOf(answer), carol.user_id])
             smallest.push(details['smallest_grant'])
           }
-          const { level } = smallest[0] as { level: Level }
+          const { level } = smallest[0] as { level: GrantLevel }
           expect(smallest).to.deep.equal([{ level }, { level }])
           for (const lower of LEVELS.slice(1, LEVELS.indexOf(level))) {
             await set(lower)
@@ -144,7 +149,7 @@ interface Ids {
   journal_id: string
 }
 
-const LEVELS: readonly Level[] = ['view', 'session', 'prompt', 'all', 'owner']
+const LEVELS: readonly GrantLevel[] = ['view', 'session', 'prompt', 'all', 'owner']
 
 const LISTS: [service: string, key: keyof Ids, count: number][] = [
   ['worktrees', 'worktree_id', 1],
@@ -203,8 +208,14 @@ function callsOn(ids: Ids, caller: Person): Call[] {
 }
 
 function listsAndCreations({ worktree_id }: Ids): Call[] {
-  const lists = ['users', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'api-keys', 'journal'].map((service): Call => [service, 'find', { query: {} }])
-  return [...lists, ['worktrees', 'create', { name: 'x' }], ['api-keys', 'create', { name: 'x' }], ['users', 'get', worktree_id], ['authentication', 'remove', null]]
+  const lists = ['users', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'api-keys', 'journal']
+  return [
+    ...lists.map((service): Call => [service, 'find', { query: {} }]),
+    ['worktrees', 'create', { name: 'x' }],
+    ['api-keys', 'create', { name: 'x' }],
+    ['users', 'get', worktree_id],
+    ['authentication', 'remove', null]
+  ]
 }
 
 /** What `view` sees and may not do. */
@@ -226,7 +237,7 @@ const forbidden: ((ids: Ids, caller: Person) => Call)[] = [
 ]
 
 /** Gives a level, with a new grant or by changing the one that is there. */
-async function settableLevel(world: World, owner: Person, worktree_id: string, to: Person): Promise<(level: Level) => Promise<void>> {
+async function settableLevel(world: World, owner: Person, worktree_id: string, to: Person): Promise<(level: GrantLevel) => Promise<void>> {
   let grant_id: string | undefined
   return async (level) => {
     if (grant_id) await made(owner.rest.patch(`/grants/${grant_id}`, { level }))

@@ -68,8 +68,13 @@ describe('methods that are not offered', () => {
 
     it('J3: the journal can be neither written nor changed, by an admin either', async () => {
       const [row] = await world.journalSince(0)
+      const calls: Call[] = [
+        ['journal', 'create', { kind: 'x' }],
+        ['journal', 'patch', row!.id, { reason: 'x' }],
+        ['journal', 'remove', row!.id]
+      ]
       for (const door of await open(world.url, world.root.token))
-        for (const call of [['journal', 'create', { kind: 'x' }], ['journal', 'patch', row!.id, { reason: 'x' }], ['journal', 'remove', row!.id]] as Call[]) {
+        for (const call of calls) {
           const answer = await door.call(...call)
           expect([answer.status, codeOf(answer)], JSON.stringify(call)).to.deep.equal([405, 'method_not_allowed'])
         }
@@ -108,7 +113,14 @@ describe('methods that are not offered', () => {
     it('J3: a list, a field or a parameter that is not documented is refused where a task token is made', async () => {
       const path = `/tasks/${ids['tasks']}/token`
       const other = await world.session(alice, ids['worktrees']!)
-      for (const answer of [await alice.rest.post(path, []), await alice.rest.post(path, [{}]), await alice.rest.post(path, { nonsense: 1 }), await alice.rest.post(`${path}?nonsense=1`), await alice.rest.post(`${path}?session_id=${other}`)])
+      const answers = [
+        await alice.rest.post(path, []),
+        await alice.rest.post(path, [{}]),
+        await alice.rest.post(path, { nonsense: 1 }),
+        await alice.rest.post(`${path}?nonsense=1`),
+        await alice.rest.post(`${path}?session_id=${other}`)
+      ]
+      for (const answer of answers)
         expect(answer.status, JSON.stringify(Object.keys(answer.body))).to.equal(400)
     })
 
@@ -128,8 +140,28 @@ describe('methods that are not offered', () => {
     it('B13: fields that are the daemon’s own cannot be patched, and an unknown one is named', async () => {
       const before = await everything()
       const own: Record<string, Body> = {
-        sessions: { session_id: absentId(), worktree_id: absentId(), created_by: alice.user_id, created_at: '2020-01-01T00:00:00.000Z', updated_at: '2020-01-01T00:00:00.000Z', version: 9, message_count: 9, last_seq: 9, status: 'running', forked_from: null, parent_session_id: null },
-        tasks: { task_id: absentId(), created_by: alice.user_id, version: 9, prompt: 'x', attempt: 9, started_at: '2020-01-01T00:00:00.000Z', queue_position: 1 },
+        sessions: {
+          session_id: absentId(),
+          worktree_id: absentId(),
+          created_by: alice.user_id,
+          created_at: '2020-01-01T00:00:00.000Z',
+          updated_at: '2020-01-01T00:00:00.000Z',
+          version: 9,
+          message_count: 9,
+          last_seq: 9,
+          status: 'running',
+          forked_from: null,
+          parent_session_id: null
+        },
+        tasks: {
+          task_id: absentId(),
+          created_by: alice.user_id,
+          version: 9,
+          prompt: 'x',
+          attempt: 9,
+          started_at: '2020-01-01T00:00:00.000Z',
+          queue_position: 1
+        },
         messages: { message_id: absentId(), seq: 9, role: 'system', revision: 9, created_by: alice.user_id, client_message_id: 'x', version: 9 },
         worktrees: { worktree_id: absentId(), repo_path: '/tmp', path: '/tmp', created_by: alice.user_id, my_level: 'owner', version: 9 },
         grants: { grant_id: absentId(), user_id: world.root.user_id, worktree_id: absentId(), granted_by: alice.user_id, version: 9 }
@@ -177,6 +209,22 @@ function somePatch(service: string): Body {
 }
 
 function queries(service: string, ids: Record<string, string>, { user_id }: Person): Body[] {
-  const own = { users: 'user_id', worktrees: 'worktree_id', grants: 'grant_id', sessions: 'session_id', tasks: 'task_id', messages: 'message_id', 'api-keys': 'api_key_id', journal: 'id' }
-  return [{}, { created_by: user_id }, { [own[service as keyof typeof own]]: ids[service]! }, { session_id: ids['sessions']! }, { $limit: 1 }, { nonsense: 1 }]
+  const own = {
+    users: 'user_id',
+    worktrees: 'worktree_id',
+    grants: 'grant_id',
+    sessions: 'session_id',
+    tasks: 'task_id',
+    messages: 'message_id',
+    'api-keys': 'api_key_id',
+    journal: 'id'
+  }
+  return [
+    {},
+    { created_by: user_id },
+    { [own[service as keyof typeof own]]: ids[service]! },
+    { session_id: ids['sessions']! },
+    { $limit: 1 },
+    { nonsense: 1 }
+  ]
 }

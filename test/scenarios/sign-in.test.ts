@@ -1,11 +1,12 @@
 import { expect } from 'chai'
 import { client, codeOf, type Answer } from '../support/client.js'
 import { doorKeeper, withoutIds } from '../support/doors.js'
-import { eachWatchedDatabase, WITH_ADMIN, type WatchedDaemon } from '../support/heard-databases.js'
+import { WITHOUT_ADMIN } from '../support/daemon.js'
+import { eachDatabase, type StoringDaemon } from '../support/databases.js'
 import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 
 describe('signing in', () => {
-  eachWatchedDatabase((start) => {
+  eachDatabase((database) => {
     const open = doorKeeper()
 
     describe('with a password', () => {
@@ -13,7 +14,7 @@ describe('signing in', () => {
       let bob: Person
 
       before(async () => {
-        world = await buildWorld((await start(WITH_ADMIN)).url)
+        world = await buildWorld((await database.start()).url)
         bob = await world.user('bob')
       })
 
@@ -36,7 +37,9 @@ describe('signing in', () => {
         const statuses = answers.map(({ status }) => status).sort()
         expect(statuses).to.deep.equal([...Array(10).fill(401), ...Array(20).fill(429)])
         const [, socket] = await open(world.url)
-        expect((await socket!.call('authentication', 'create', { strategy: 'local', email: dave.email, password: dave.password })).status).to.equal(429)
+        expect(
+          (await socket!.call('authentication', 'create', { strategy: 'local', email: dave.email, password: dave.password })).status
+        ).to.equal(429)
       })
 
       it('a wrong password and an account that does not exist look the same, before and after the tenth', async () => {
@@ -48,10 +51,11 @@ describe('signing in', () => {
     })
 
     describe('with the link of a first start without an admin', () => {
-      let daemon: WatchedDaemon
+      let daemon: StoringDaemon
 
       before(async () => {
-        daemon = await start({})
+        daemon = await database.start(WITHOUT_ADMIN)
+        await daemon.says(/#sign-in=\S+\n/)
       })
 
       const linkToken = () => /sign-in=(\S+)/.exec(daemon.said())![1]!

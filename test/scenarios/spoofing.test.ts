@@ -1,8 +1,9 @@
+import type { JournalRecord } from '@stoa/core/schema/journal'
 import { expect } from 'chai'
 import { codeOf, queryString, rowsOf, type Answer, type Body, type Door } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { absentId, detailsOf, doorKeeper, withoutIds, type Call } from '../support/doors.js'
-import { buildWorld, made, text, type JournalRow, type Person, type World } from '../support/world.js'
+import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 
 describe('naming a parent that is not the record’s own', () => {
   eachDatabase((database) => {
@@ -71,7 +72,8 @@ describe('naming a parent that is not the record’s own', () => {
 
     it('naming the true session of a record that one cannot see is not found, and not called spoofed', async () => {
       const mark = await world.journalEnd()
-      for (const door of doors) expect((await door.call('messages', 'get', b.message_id, { query: { session_id: b.session_id } })).status).to.equal(404)
+      for (const door of doors)
+        expect((await door.call('messages', 'get', b.message_id, { query: { session_id: b.session_id } })).status).to.equal(404)
       expect((await world.journalSince(mark)).map(({ spoofed }) => spoofed)).to.deep.equal([false, false])
     })
 
@@ -81,8 +83,13 @@ describe('naming a parent that is not the record’s own', () => {
       const mark = await world.journalEnd()
       const query = { query: { session_id: other } }
       const rows: Expected[] = []
+      const calls: Call[] = [
+        ['messages', 'get', a.message_id, query],
+        ['messages', 'patch', a.message_id, { content: 'x' }, query],
+        ['messages', 'remove', a.message_id, query]
+      ]
       for (const door of doors)
-        for (const call of [['messages', 'get', a.message_id, query], ['messages', 'patch', a.message_id, { content: 'x' }, query], ['messages', 'remove', a.message_id, query]] as Call[]) {
+        for (const call of calls) {
           const answer = await door.call(...call)
           expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'parent_mismatch'])
           rows.push({ ...refused(bob!, door, call, { claimed: other, actual: a.session_id }), reason_code: 'parent_mismatch' })
@@ -130,7 +137,13 @@ describe('naming a parent that is not the record’s own', () => {
     it('D5: the owner patches and removes a task and a message without naming a session; a stranger finds none', async () => {
       for (const door of await open(world.url, alice!.token)) {
         const mine = await placeOf(world, alice!)
-        for (const call of [['messages', 'patch', mine.message_id, { content: 'x' }], ['tasks', 'patch', mine.task_id, { status: 'stopped' }], ['messages', 'remove', mine.message_id], ['tasks', 'remove', mine.task_id]] as Call[]) {
+        const calls: Call[] = [
+          ['messages', 'patch', mine.message_id, { content: 'x' }],
+          ['tasks', 'patch', mine.task_id, { status: 'stopped' }],
+          ['messages', 'remove', mine.message_id],
+          ['tasks', 'remove', mine.task_id]
+        ]
+        for (const call of calls) {
           for (const strangers of doors) expect((await strangers.call(...call)).status, JSON.stringify(call)).to.equal(404)
           expect((await door.call(...call)).status, JSON.stringify(call)).to.equal(200)
         }
@@ -163,7 +176,12 @@ describe('naming a parent that is not the record’s own', () => {
       await made(bob!.rest.del(`/sessions/${mine.session_id}`))
       for (const door of doors)
         for (const session_id of [absentId(), mine.session_id]) {
-          for (const call of [['sessions', 'get', session_id], ['messages', 'create', { session_id, role: 'user', content: 'x' }], ['tasks', 'create', { session_id, prompt: 'x' }]] as Call[])
+          const calls: Call[] = [
+            ['sessions', 'get', session_id],
+            ['messages', 'create', { session_id, role: 'user', content: 'x' }],
+            ['tasks', 'create', { session_id, prompt: 'x' }]
+          ]
+          for (const call of calls)
             expect((await door.call(...call)).status, JSON.stringify(call)).to.equal(404)
           for (const service of ['messages', 'tasks']) expect((await door.call(service, 'find', { query: { session_id } })).body['total']).to.equal(0)
           expect(codeOf(await door.call('messages', 'get', a.message_id, { query: { session_id } }))).to.equal('parent_mismatch')
@@ -194,13 +212,21 @@ async function placeOf(world: World, owner: Person): Promise<Place> {
 }
 
 async function snapshot({ rest }: Person, { session_id, task_id, message_id, worktree_id }: Place): Promise<Body[]> {
-  const paths = [`/sessions/${session_id}`, `/tasks/${task_id}`, `/messages/${message_id}`, `/worktrees/${worktree_id}`, `/grants?worktree_id=${worktree_id}`, `/messages?session_id=${session_id}`, `/tasks?session_id=${session_id}`]
+  const paths = [
+    `/sessions/${session_id}`,
+    `/tasks/${task_id}`,
+    `/messages/${message_id}`,
+    `/worktrees/${worktree_id}`,
+    `/grants?worktree_id=${worktree_id}`,
+    `/messages?session_id=${session_id}`,
+    `/tasks?session_id=${session_id}`
+  ]
   return Promise.all(paths.map((path) => made(rest.get(path))))
 }
 
 type Expected = ReturnType<typeof facts>
 
-function facts({ decision, reason_code, actor_id, action, transport, resource, spoofed }: JournalRow) {
+function facts({ decision, reason_code, actor_id, action, transport, resource, spoofed }: JournalRecord) {
   return { decision: decision as string, reason_code, actor_id, action, transport, resource, spoofed }
 }
 

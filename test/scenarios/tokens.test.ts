@@ -2,20 +2,20 @@ import { expect } from 'chai'
 import { createHmac, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { client, codeOf, rowsOf, type Answer } from '../support/client.js'
-import { eachWatchedDatabase, WITH_ADMIN, type WatchedDaemon } from '../support/heard-databases.js'
+import { eachDatabase, type StoringDaemon } from '../support/databases.js'
 import { absentId, doorKeeper, type Call } from '../support/doors.js'
 import { openSocket } from '../support/socket.js'
 import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 
 describe('tokens and keys', () => {
-  eachWatchedDatabase((start) => {
+  eachDatabase((database) => {
     const open = doorKeeper()
-    let daemon: WatchedDaemon
+    let daemon: StoringDaemon
     let world: World
     let [alice, bob]: Person[] = []
 
     before(async () => {
-      daemon = await start(WITH_ADMIN)
+      daemon = await database.start()
       world = await buildWorld(daemon.url)
       alice = await world.user('alice')
       bob = await world.user('bob')
@@ -41,9 +41,31 @@ describe('tokens and keys', () => {
       const token = await world.taskToken(alice!, s.task_id)
       const message = (session_id: string) => ({ session_id, role: 'assistant', content: 'x' })
 
-      await expectAll(token, [['sessions', 'get', s.session_id], ['tasks', 'get', s.task_id], ['tasks', 'get', beside], ['messages', 'get', s.message_id], ['worktrees', 'get', s.worktree_id]], 200)
-      await expectAll(token, [['messages', 'patch', s.message_id, { content: 'y' }], ['tasks', 'patch', s.task_id, { status: 'running' }], [`messages/${s.message_id}/revisions`, 'find']], 200)
-      await expectAll(token, [['messages', 'create', message(s.session_id)], ['messages', 'create', [message(s.session_id), message(s.session_id)]]], 201)
+      await expectAll(
+        token,
+        [
+          ['sessions', 'get', s.session_id],
+          ['tasks', 'get', s.task_id],
+          ['tasks', 'get', beside],
+          ['messages', 'get', s.message_id],
+          ['worktrees', 'get', s.worktree_id]
+        ],
+        200
+      )
+      await expectAll(
+        token,
+        [
+          ['messages', 'patch', s.message_id, { content: 'y' }],
+          ['tasks', 'patch', s.task_id, { status: 'running' }],
+          [`messages/${s.message_id}/revisions`, 'find']
+        ],
+        200
+      )
+      await expectAll(
+        token,
+        [['messages', 'create', message(s.session_id)], ['messages', 'create', [message(s.session_id), message(s.session_id)]]],
+        201
+      )
 
       const outside: Call[] = [
         ['tasks', 'patch', beside, { status: 'running' }],
@@ -91,8 +113,13 @@ describe('tokens and keys', () => {
         const doors = await open(world.url, token)
         await made(doors[0]!.call('tasks', 'patch', task_id, { status: 'running' }))
         await made(doors[1]!.call('tasks', 'patch', task_id, { status }))
+        const calls: Call[] = [
+          ['tasks', 'get', task_id],
+          ['messages', 'create', { session_id, role: 'assistant', content: 'late' }],
+          ['tasks', 'patch', task_id, { status }]
+        ]
         for (const door of doors)
-          for (const call of [['tasks', 'get', task_id], ['messages', 'create', { session_id, role: 'assistant', content: 'late' }], ['tasks', 'patch', task_id, { status }]] as Call[]) {
+          for (const call of calls) {
             const answer = await door.call(...call)
             expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([401, 'not_authenticated'])
           }
@@ -123,7 +150,16 @@ describe('tokens and keys', () => {
       await made(alice!.rest.patch(`/grants/${grant_id}`, { level: 'view' }))
       await expectAll(token, [['tasks', 'patch', task_id, { status: 'running' }]], 403, 'level_too_low')
       await made(alice!.rest.del(`/grants/${grant_id}`))
-      await expectAll(token, [['sessions', 'get', session_id], ['tasks', 'patch', task_id, { status: 'running' }], ['messages', 'create', { session_id, role: 'user', content: 'x' }]], 404, 'not_found')
+      await expectAll(
+        token,
+        [
+          ['sessions', 'get', session_id],
+          ['tasks', 'patch', task_id, { status: 'running' }],
+          ['messages', 'create', { session_id, role: 'user', content: 'x' }]
+        ],
+        404,
+        'not_found'
+      )
     })
 
     it('an API key is told once: it is in no later answer, not in the journal, and not in the database', async () => {
@@ -133,7 +169,8 @@ describe('tokens and keys', () => {
       const task_id = (await placeOf(alice!)).task_id
       const secrets = [secret, secret.split('_').at(-1)!, await world.taskToken(alice!, task_id), alice!.token, alice!.password]
       const answers: Answer[] = []
-      for (const path of ['/api-keys', `/api-keys/${api_key_id}`, '/api-keys?$select=secret', '/users', `/users/${alice!.user_id}`]) answers.push(await alice!.rest.get(path))
+      const paths = ['/api-keys', `/api-keys/${api_key_id}`, '/api-keys?$select=secret', '/users', `/users/${alice!.user_id}`]
+      for (const path of paths) answers.push(await alice!.rest.get(path))
       const told = JSON.stringify([answers, await world.journalSince(0)])
       const kept = await daemon.stored()
       expect(kept).to.include(alice!.email)
@@ -162,7 +199,8 @@ describe('tokens and keys', () => {
       const { api_key_id, secret } = await world.apiKey(alice!)
       for (const person of [bob!, world.root])
         for (const door of await open(world.url, person.token)) {
-          for (const call of [['api-keys', 'get', api_key_id], ['api-keys', 'remove', api_key_id]] as Call[]) expect((await door.call(...call)).status, person.name).to.equal(404)
+          for (const call of [['api-keys', 'get', api_key_id], ['api-keys', 'remove', api_key_id]] as Call[])
+            expect((await door.call(...call)).status, person.name).to.equal(404)
           expect(rowsOf(await door.call('api-keys', 'find', { query: {} })).every((row) => row['user_id'] === person.user_id)).to.equal(true)
         }
       expect((await client(world.url, secret).get('/sessions')).status).to.equal(200)
@@ -185,7 +223,16 @@ describe('tokens and keys', () => {
       const none = Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')
       const foreign = createHmac('sha256', randomBytes(48)).update(`${header}.${payload}`).digest('base64url')
       const key = (await world.apiKey(alice!)).secret
-      const forged = [`${header}.${payload}.${foreign}`, `${none}.${payload}.`, `${header}.${payload}.`, `${header}.${roots[1]}.${signature}`, `${key}x`, key.slice(0, -1), key.toUpperCase(), key.replace('stoa_pat_', 'stoa_task_')]
+      const forged = [
+        `${header}.${payload}.${foreign}`,
+        `${none}.${payload}.`,
+        `${header}.${payload}.`,
+        `${header}.${roots[1]}.${signature}`,
+        `${key}x`,
+        key.slice(0, -1),
+        key.toUpperCase(),
+        key.replace('stoa_pat_', 'stoa_task_')
+      ]
       for (const token of forged) {
         const answer = await client(world.url, token).get('/sessions')
         expect([answer.status, codeOf(answer)], token).to.deep.equal([401, 'not_authenticated'])

@@ -1,43 +1,27 @@
-import { startDaemon, type Daemon } from './daemon.js'
-import { freshDatabase } from './postgres.js'
+import type { Daemon } from './daemon.js'
+import type { Settings } from './daemon-process.js'
+import { eachStore, type StoreKind } from './stores.js'
 
 export interface Database {
-  name: 'SQLite' | 'PostgreSQL'
-  /** A daemon on a new, empty database of this kind. It is stopped, and its database removed, after the block. */
-  start(env?: Record<string, string>): Promise<Daemon>
+  name: StoreKind['name']
+  /** A daemon on a new, empty database of this kind. After the block it has to stop as it should, and its database is removed. */
+  start(env?: Settings): Promise<StoringDaemon>
 }
 
-/** Defines the same tests once per database. */
+export interface StoringDaemon extends Daemon {
+  /** All that is in its database, as text. */
+  stored(): Promise<string>
+}
+
+/** Defines the same tests once per database, for tests that need no more of it than a daemon. */
 export function eachDatabase(define: (database: Database) => void): void {
-  describe('on SQLite', () => {
-    const cleanUp = afterwards()
-    define({ name: 'SQLite', start: async (env) => stoppedBy(cleanUp, await startDaemon({ ...(env && { env }) })) })
+  eachStore(({ name, make, afterwards }) => {
+    const start = async (env?: Settings): Promise<StoringDaemon> => {
+      const store = await make()
+      const daemon = await store.start(env)
+      afterwards(() => daemon.stop())
+      return { ...daemon, stored: store.stored }
+    }
+    define({ name, start })
   })
-
-  describe('on PostgreSQL', () => {
-    const cleanUp = afterwards()
-    define({
-      name: 'PostgreSQL',
-      start: async (env) => {
-        const { url, drop } = await freshDatabase()
-        cleanUp.push(drop)
-        return stoppedBy(cleanUp, await startDaemon({ databaseUrl: url, ...(env && { env }) }))
-      }
-    })
-  })
-}
-
-type CleanUp = (() => Promise<void>)[]
-
-function afterwards(): CleanUp {
-  const steps: CleanUp = []
-  after(async () => {
-    for (const step of steps.reverse()) await step()
-  })
-  return steps
-}
-
-function stoppedBy(cleanUp: CleanUp, daemon: Daemon): Daemon {
-  cleanUp.push(() => daemon.stop())
-  return daemon
 }

@@ -6,7 +6,12 @@ export interface RawAnswer extends Answer {
 }
 
 /** A request whose path, headers and body go out as they are; fetch would tidy up the first and refuse some of the others. */
-export function rawRequest(url: string, method: string, path: string, options: { headers?: Record<string, string>; body?: string } = {}): Promise<RawAnswer> {
+export function rawRequest(
+  url: string,
+  method: string,
+  path: string,
+  options: { headers?: Record<string, string>; body?: string } = {}
+): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   const headers = {
     ...(options.body !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(options.body)) }),

@@ -1,15 +1,11 @@
 import { feathers } from '@feathersjs/feathers'
 import socketioClient from '@feathersjs/socketio-client'
-import { io } from 'socket.io-client'
 import type { Answer, Body, Door } from './client.js'
+import { openRawSocket } from './raw-socket.js'
 
-/** A connected socket, signed in when a token of any kind is given. */
+/** A Feathers client on a connected socket, signed in when a token of any kind is given. */
 export async function openSocket(url: string, token?: string): Promise<Door> {
-  const socket = io(url, { transports: ['websocket'], forceNew: true, reconnection: false, ackTimeout: ANSWER_MS })
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve)
-    socket.once('connect_error', reject)
-  })
+  const { socket, close } = await openRawSocket(url, token)
   const app = feathers()
   // The same class, but its ESM and its CommonJS declarations do not match.
   app.configure(socketioClient.default(socket as unknown as Parameters<typeof socketioClient.default>[0]))
@@ -23,18 +19,7 @@ export async function openSocket(url: string, token?: string): Promise<Door> {
       return refusalOf(error)
     }
   }
-  if (token) {
-    const answer = await call('authentication', 'create', { strategy: strategyOf(token), accessToken: token })
-    if (answer.status !== 201) throw new Error(`the socket could not sign in: ${JSON.stringify(answer.body)}`)
-  }
-  return { transport: 'socketio', call, close: () => void socket.close() }
-}
-
-const ANSWER_MS = 30_000
-
-function strategyOf(token: string): string {
-  if (token.startsWith('stoa_pat_')) return 'api-key'
-  return token.startsWith('stoa_task_') ? 'task-token' : 'jwt'
+  return { transport: 'socketio', call, close }
 }
 
 /** A Feathers error carries the status as `code`. A timeout is no answer, though the client converts it too. */

@@ -1,9 +1,7 @@
+import type { GrantLevel, OthersLevel, Role } from '@stoa/core/policy/levels'
+import type { JournalRecord } from '@stoa/core/schema/journal'
 import { client, queryString, rowsOf, type Answer, type Body, type Client } from './client.js'
 import { ADMIN } from './daemon.js'
-
-export type Role = 'viewer' | 'member' | 'admin'
-export type Level = 'view' | 'session' | 'prompt' | 'all' | 'owner'
-export type OthersCan = 'none' | 'view' | 'session' | 'prompt' | 'all'
 
 export interface Person {
   name: string
@@ -13,22 +11,6 @@ export interface Person {
   token: string
   /** Over REST, signed in with `token`. */
   rest: Client
-}
-
-export interface JournalRow {
-  seq: number
-  id: string
-  decision: 'allow' | 'deny'
-  reason_code: string
-  actor_id: string | null
-  credential: { kind: string; id: string } | null
-  action: string
-  service: string
-  transport: string
-  worktree_id: string | null
-  session_id: string | null
-  resource: { type: string; id: string | null; claimed: string | null; actual: string | null }
-  spoofed: boolean
 }
 
 export type World = Awaited<ReturnType<typeof buildWorld>>
@@ -51,10 +33,10 @@ export async function buildWorld(url: string) {
     /** A second access token of the same person. */
     signInAgain: (person: Person): Promise<Person> => signedIn(url, person),
 
-    worktree: async (owner: Person, others_can: OthersCan = 'none'): Promise<string> =>
+    worktree: async (owner: Person, others_can: OthersLevel = 'none'): Promise<string> =>
       text(await made(owner.rest.post('/worktrees', { name: 'a worktree', others_can })), 'worktree_id'),
 
-    grant: async (owner: Person, worktree_id: string, to: Person, level: Level): Promise<string> =>
+    grant: async (owner: Person, worktree_id: string, to: Person, level: GrantLevel): Promise<string> =>
       text(await made(owner.rest.post('/grants', { worktree_id, user_id: to.user_id, level })), 'grant_id'),
 
     session: async (author: Person, worktree_id: string): Promise<string> =>
@@ -81,9 +63,9 @@ export async function buildWorld(url: string) {
     },
 
     /** What was recorded after `seq`, oldest first, without our own reading of the journal. */
-    journalSince: async (seq: number): Promise<JournalRow[]> => {
-      const rows: JournalRow[] = []
-      for (let after_seq = seq, page: JournalRow[] = []; ; after_seq = page.at(-1)!.seq) {
+    journalSince: async (seq: number): Promise<JournalRecord[]> => {
+      const rows: JournalRecord[] = []
+      for (let after_seq = seq, page: JournalRecord[] = []; ; after_seq = page.at(-1)!.seq) {
         page = await journalPage(root, { after_seq, $sort: { seq: 1 }, $limit: PAGE })
         rows.push(...page)
         if (page.length < PAGE) break
@@ -123,6 +105,6 @@ async function signedIn(url: string, { name, email, password }: { name: string; 
   return { name, user_id: text(body['user'] as Body, 'user_id'), email, password, token, rest: client(url, token) }
 }
 
-async function journalPage(root: Person, query: Body): Promise<JournalRow[]> {
-  return rowsOf(await root.rest.get(`/journal${queryString(query)}`)) as unknown as JournalRow[]
+async function journalPage(root: Person, query: Body): Promise<JournalRecord[]> {
+  return rowsOf(await root.rest.get(`/journal${queryString(query)}`)) as unknown as JournalRecord[]
 }

@@ -2,7 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { isPostgres } from './db/migrate.js'
+import { userSchema } from '@stoa/core/schema/users'
+import { isPostgres } from './db/database-url.js'
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface Config {
   host: string
@@ -10,10 +14,11 @@ export interface Config {
   home: string
   databaseUrl: string
   admin: { email: string; password: string } | null
+  /** Reserved: validated, so that a wrong value is found early, and not used yet. */
   executors: number
   emptySessionGuardSeconds: number
   repoRoots: string[]
-  logLevel: string
+  logLevel: LogLevel
   /** Signs access tokens (auth/signing-key.ts). */
   secret: string
 }
@@ -35,7 +40,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     executors: integer(env, 'STOA_EXECUTORS', 1, 0, 100),
     emptySessionGuardSeconds: integer(env, 'STOA_EMPTY_SESSION_GUARD_S', 3600, 0, 31_536_000),
     repoRoots: repoRoots(env['STOA_REPO_ROOTS']),
-    logLevel: oneOf(env, 'STOA_LOG_LEVEL', 'info', ['debug', 'info', 'warn', 'error', 'silent']),
+    logLevel: oneOf(env, 'STOA_LOG_LEVEL', 'info', LOG_LEVELS),
     secret: readSecret(join(home, 'secret'))
   }
 }
@@ -50,13 +55,14 @@ const known = [
   'STOA_EXECUTORS',
   'STOA_EMPTY_SESSION_GUARD_S',
   'STOA_REPO_ROOTS',
-  'STOA_LOG_LEVEL',
-  /** Read by the tests, not by the daemon. */
-  'STOA_TEST_DATABASE_URL'
+  'STOA_LOG_LEVEL'
 ]
 
+/** Read by the tests; a daemon that they start must not stumble over it. */
+const ignored = ['STOA_TEST_DATABASE_URL']
+
 function refuseUnknown(env: NodeJS.ProcessEnv): void {
-  const unknown = Object.keys(env).find((name) => name.startsWith('STOA_') && !known.includes(name))
+  const unknown = Object.keys(env).find((name) => name.startsWith('STOA_') && !known.includes(name) && !ignored.includes(name))
   if (unknown) throw new SettingError(`${unknown} is not a setting of Stoa: remove it, or use one of ${known.join(', ')}`)
 }
 
@@ -68,9 +74,9 @@ function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, least: 
   return value
 }
 
-function oneOf(env: NodeJS.ProcessEnv, name: string, fallback: string, values: string[]): string {
-  const value = env[name] || fallback
-  if (!values.includes(value)) throw new SettingError(`${name} must be one of ${values.join(', ')}`)
+function oneOf<T extends string>(env: NodeJS.ProcessEnv, name: string, fallback: T, values: readonly T[]): T {
+  const value = values.find((candidate) => candidate === (env[name] || fallback))
+  if (!value) throw new SettingError(`${name} must be one of ${values.join(', ')}`)
   return value
 }
 
@@ -84,8 +90,10 @@ function admin(env: NodeJS.ProcessEnv): Config['admin'] {
   const [email, password] = [env['STOA_ADMIN_EMAIL'], env['STOA_ADMIN_PASSWORD']]
   if (!email && !password) return null
   if (!email || !password) throw new SettingError('STOA_ADMIN_EMAIL and STOA_ADMIN_PASSWORD go together: set both or none')
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new SettingError('STOA_ADMIN_EMAIL must be an e-mail address')
-  if (password.length < 8) throw new SettingError('STOA_ADMIN_PASSWORD must have at least 8 characters')
+  const rules = userSchema.create.properties
+  if (email.length > rules.email.maxLength! || !new RegExp(rules.email.pattern!).test(email)) throw new SettingError('STOA_ADMIN_EMAIL must be an e-mail address')
+  const { minLength, maxLength } = rules.password
+  if (password.length < minLength! || password.length > maxLength!) throw new SettingError(`STOA_ADMIN_PASSWORD must have ${minLength} to ${maxLength} characters`)
   return { email: email.toLowerCase(), password }
 }
 

@@ -3,10 +3,9 @@ import { pino, type Logger } from 'pino'
 import type { Config } from './config.js'
 
 /** One line per request in `STOA_HOME/logs/stoa.log`; warnings and errors are also on stderr, where an operator looks first. */
-export function makeLogger({ home, logLevel }: Config): Logger {
-  if (logLevel === 'silent') return pino({ level: 'silent' })
+export function makeLogger({ home, logLevel: level }: Config): Logger {
+  if (level === 'silent') return pino({ level: 'silent' })
   const file = pino.destination({ dest: join(home, 'logs', 'stoa.log'), sync: false, minLength: 0 })
-  const level = logLevel as 'debug' | 'info' | 'warn' | 'error'
   const streams = pino.multistream([
     { level, stream: file },
     { level: 'warn', stream: pino.destination({ dest: 2, sync: true }) }

@@ -10,8 +10,6 @@ export type UserId = Id<'user'>
 export type WorktreeId = Id<'worktree'>
 export type SessionId = Id<'session'>
 export type TaskId = Id<'task'>
-export type MessageId = Id<'message'>
-export type CredentialId = Id<'credential'>
 
 export function isId(value: unknown): value is Id {
   return typeof value === 'string' && ID.test(value)

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { TaskId } from '@stoa/core/ids'
 import type { Task } from '@stoa/core/schema/tasks'
 import type { Worktree } from '@stoa/core/schema/worktrees'
-import { claimTask } from './claim-task.js'
+import { startTask } from './start-task.js'
 import { commandEnvironment, gitEnvironment } from './environment.js'
 import { ExecutorError, RefusedError } from './executor-error.js'
 import { readGitHead, readGitState } from './git-state.js'
@@ -29,7 +29,7 @@ export async function runTask({ api, person }: TaskApi, run: Run): Promise<Repor
   const session = await readSession(api, task.session_id)
   const directory = await workingDirectory(await readWorktree(api, session.worktree_id), run.directory)
   if (run.stop.aborted) throw new ExecutorError('Told to stop before the task was started; it stays as it was.')
-  await claimTask(api, task)
+  await startTask(api, task)
 
   const git = gitEnvironment(run.environment)
   const start = await readGitHead(directory, git)

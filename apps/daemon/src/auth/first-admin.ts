@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { StoaError } from '@stoa/core/errors'
 import type { JournalEntry } from '@stoa/core/journal/entry'
 import { SettingError } from '../config.js'
+import { insertCredential, type NewCredential } from '../db/queries/credentials.js'
 import { tables } from '../db/tables.js'
 import { Sql, insertWhere } from '../db/write.js'
 import type { Deps } from '../deps.js'
@@ -14,7 +15,7 @@ const LINK_LIFE_MS = 3_600_000
 
 /**
  * Makes the first admin when there is no user at all: from the settings, or with a password that nobody knows and a
- * one-time sign-in token. Two daemons that start together make one. Returns the token for the link to print.
+ * one-time sign-in token. Two daemons that start together make one. Returns the token, to be printed.
  */
 export async function ensureFirstAdmin(deps: Deps): Promise<string | null> {
   const { admin } = deps.config
@@ -36,7 +37,7 @@ export async function ensureFirstAdmin(deps: Deps): Promise<string | null> {
   const unit = {
     steps: [
       insertWhere(tables.users, values, [new Sql('NOT EXISTS (SELECT 1 FROM users)')]),
-      ...(token ? [{ ...insertWhere(tables.credentials, token.values, []), optional: true }] : [])
+      ...(token ? [{ ...insertCredential(token.credential, deps.now(), []), optional: true }] : [])
     ],
     entries: [systemEntry(deps, user_id)]
   }
@@ -61,13 +62,11 @@ export async function refuseGeneratedPassword({ db, config }: Deps): Promise<voi
   }
 }
 
-function makeOneTime(deps: Deps, user_id: string): { secret: string; values: Record<string, unknown> } {
+function makeOneTime(deps: Deps, user_id: string): { secret: string; credential: NewCredential } {
   const credential_id = deps.newId()
   const { secret, secret_hash } = makeSecret(ONE_TIME_PREFIX, credential_id)
-  const now = deps.now()
-  const stamp = now.toISOString()
-  const expires_at = new Date(now.getTime() + LINK_LIFE_MS).toISOString()
-  return { secret, values: { credential_id, kind: 'one_time', user_id, secret_hash, expires_at, created_at: stamp, created_by: user_id, updated_at: stamp } }
+  const expires_at = new Date(deps.now().getTime() + LINK_LIFE_MS).toISOString()
+  return { secret, credential: { credential_id, kind: 'one_time', user_id, secret_hash, expires_at } }
 }
 
 function systemEntry(deps: Deps, user_id: string): JournalEntry {

@@ -11,7 +11,8 @@ const LIMITS = { accountAndAddress: 10, address: 100, account: 50 }
  * a restart or a second daemon does not start from zero. Keys are hashed; nobody's e-mail address is kept for mistyping it.
  */
 export async function countAttempt(deps: Deps, email: string, ip: string | null): Promise<void> {
-  for (const [key, limit] of keysOf(email, ip)) {
+  // The widest first: an address that is refused leaves no rows for the accounts it tries.
+  for (const [key, limit] of keysOf(email, ip).toReversed()) {
     const now = deps.now()
     const expired = new Date(now.getTime() - WINDOW_MS).toISOString()
     const rows = await deps.db.commit({
@@ -27,16 +28,18 @@ export async function countAttempt(deps: Deps, email: string, ip: string | null)
       ],
       entries: []
     })
-    if (Number(rows?.[0]?.['count']) > limit) throw new StoaError('rate_limited')
+    if (!rows) throw new StoaError('unavailable')
+    if (Number(rows[0]?.['count']) > limit) throw new StoaError('rate_limited')
   }
 }
 
 /** A success does not count: the account starts afresh from this address, and the address gets its attempt back. */
 export async function forgetAttempt(deps: Deps, email: string, ip: string | null): Promise<void> {
   const [[own], ...others] = keysOf(email, ip)
+  const expired = new Date(deps.now().getTime() - WINDOW_MS).toISOString()
   await deps.db.commit({
     steps: [
-      { sql: 'DELETE FROM sign_in_attempts WHERE key = ? RETURNING key', params: [own], optional: true },
+      { sql: 'DELETE FROM sign_in_attempts WHERE key = ? OR window_start < ? RETURNING key', params: [own, expired], optional: true },
       ...others.map(([key]) => ({ sql: 'UPDATE sign_in_attempts SET count = count - 1 WHERE key = ? RETURNING key', params: [key], optional: true }))
     ],
     entries: []
@@ -48,7 +51,7 @@ function keysOf(email: string, ip: string | null): [[string, number], ...[string
   const address = ip ?? 'unknown'
   return [
     [key('both', email, address), LIMITS.accountAndAddress],
-    [key('address', address), LIMITS.address],
-    [key('account', email), LIMITS.account]
+    [key('account', email), LIMITS.account],
+    [key('address', address), LIMITS.address]
   ]
 }

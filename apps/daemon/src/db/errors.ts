@@ -3,7 +3,6 @@ import { StoaError } from '@stoa/core/errors'
 
 /**
  * Driver errors become catalogue errors here, and nowhere else; the driver's own text (SQL, values) stays in `cause`.
- * Unique violations carry the constraint's columns, so that a class can tell which rule was broken.
  */
 export function mapDriverError(thrown: unknown): StoaError {
   if (thrown instanceof StoaError) return thrown
@@ -19,8 +18,9 @@ function driverErrorIn(thrown: unknown): unknown {
   return (thrown as { [ERROR]?: unknown } | null)?.[ERROR] ?? thrown
 }
 
-export function isConstraintViolation(error: unknown): boolean {
-  return codeOf(error) === 'SQLITE_CONSTRAINT' || codeOf(error).startsWith('23')
+/** An error of one statement, not of the database: whoever shares a transaction with it is not to blame. */
+export function isOfOneStatement(error: unknown): boolean {
+  return ['SQLITE_CONSTRAINT', 'SQLITE_ERROR', 'SQLITE_TOOBIG', 'SQLITE_RANGE', 'SQLITE_MISMATCH'].includes(codeOf(error))
 }
 
 function isUniqueViolation(error: unknown): boolean {

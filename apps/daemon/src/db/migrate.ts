@@ -1,5 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import knex, { type Knex } from 'knex'
+import { isPostgres } from './database-url.js'
 import { migrations } from './migrations/index.js'
 
 export interface Migration {
@@ -43,10 +44,6 @@ function configFor(url: string): Knex.Config {
     : { ...base, client: 'sqlite3', connection: { filename: url }, useNullAsDefault: true }
 }
 
-export function isPostgres(url: string): boolean {
-  return /^postgres(ql)?:\/\//.test(url)
-}
-
 async function begin(db: Knex): Promise<void> {
   if (db.client.config.client === 'pg') {
     await db.raw('BEGIN')
@@ -66,7 +63,7 @@ async function switchToWal(db: Knex): Promise<void> {
       return
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'SQLITE_BUSY' || attempt === 200) throw error
-      await setTimeout(20)
+      await sleep(20)
     }
   }
 }

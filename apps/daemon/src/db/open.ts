@@ -1,6 +1,7 @@
 import { SettingError } from '../config.js'
 import type { Database } from './database.js'
-import { isPostgres, migrate } from './migrate.js'
+import { isPostgres } from './database-url.js'
+import { migrate } from './migrate.js'
 import { openPostgres } from './postgres/open.js'
 import { openSqlite } from './sqlite/open.js'
 

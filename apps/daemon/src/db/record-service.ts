@@ -1,5 +1,6 @@
 import { KnexService, type KnexAdapterOptions, type KnexAdapterParams } from '@feathersjs/knex'
 import type { Paginated } from '@feathersjs/feathers'
+import { PAGE } from '@stoa/core/schema/service-schema'
 import type { Scope } from '@stoa/core/policy/scope'
 import type { Knex } from 'knex'
 import type { Database, Row } from './database.js'
@@ -30,7 +31,7 @@ export class RecordService extends QueryLanguage {
     protected readonly database: Database,
     readonly table: Table
   ) {
-    super({ Model: database.knex, name: table.name, id: table.id, paginate: { default: 50, max: 200 } })
+    super({ Model: database.knex, name: table.name, id: table.id, paginate: PAGE })
   }
 
   async find(params?: RecordParams): Promise<Paginated<Row>> {

@@ -15,7 +15,7 @@ export class Sql implements Statement {
 
 /** `INSERT … SELECT … WHERE`: a row is added only while the conditions hold. What is null is left to the column's default. */
 export function insertWhere(table: Table, values: Record<string, unknown>, conditions: Statement[]): Step {
-  const columns = Object.keys(values).filter((column) => values[column] !== null && values[column] !== undefined)
+  const columns = inOrder(values).filter((column) => values[column] !== null && values[column] !== undefined)
   return {
     sql: `INSERT INTO ${table.name} (${columns.join(', ')}) SELECT ${columns.map((column) => castFor(values[column])).join(', ')} ${where(conditions)} RETURNING ${returning(table)}`,
     params: [...columns.map((column) => encodeColumn(table, column, values[column])), ...paramsOf(conditions)]
@@ -24,9 +24,10 @@ export function insertWhere(table: Table, values: Record<string, unknown>, condi
 
 /** Sets columns of one row and bumps its version, only while the conditions hold. A value may be an expression. */
 export function updateWhere(table: Table, values: Record<string, unknown>, conditions: Statement[]): Step {
-  const sets = Object.entries(values).map(([column, value]) =>
-    value instanceof Sql ? { sql: `${column} = ${value.sql}`, params: value.params } : { sql: `${column} = ?`, params: [encodeColumn(table, column, value)] }
-  )
+  const sets = inOrder(values).map((column) => {
+    const value = values[column]
+    return value instanceof Sql ? { sql: `${column} = ${value.sql}`, params: value.params } : { sql: `${column} = ?`, params: [encodeColumn(table, column, value)] }
+  })
   return {
     sql: `UPDATE ${table.name} SET ${[...sets.map(({ sql }) => sql), 'version = version + 1'].join(', ')} ${where(conditions)} RETURNING ${returning(table)}`,
     params: [...paramsOf(sets), ...paramsOf(conditions)]
@@ -35,6 +36,11 @@ export function updateWhere(table: Table, values: Record<string, unknown>, condi
 
 export function deleteWhere(table: Table, conditions: Statement[]): Step {
   return { sql: `DELETE FROM ${table.name} ${where(conditions)} RETURNING *`, params: paramsOf(conditions) }
+}
+
+/** Always the same order, whatever the order in the caller's JSON: statements are kept by their text. */
+function inOrder(values: Record<string, unknown>): string[] {
+  return Object.keys(values).sort()
 }
 
 function where(conditions: Statement[]): string {

@@ -6,6 +6,8 @@ import { StoaError } from '@stoa/core/errors'
 
 const run = promisify(execFile)
 
+const BRANCH_PREFIX = 'stoa/'
+
 export interface MadeWorktree {
   repo_path: string
   path: string
@@ -17,12 +19,13 @@ export interface MadeWorktree {
 
 /**
  * `git worktree add` on a branch of its own. Only repositories below the allowed roots, with links resolved first; the
- * repository's hooks do not run, because whoever names a repository must not choose what the daemon executes.
+ * repository's hooks do not run, because whoever names a repository must not choose what the daemon executes. Filters that
+ * the repository's own configuration sets up (git-lfs, say) do run: an allowed root is one that its operator trusts.
  */
 export async function makeWorktree(options: { repoPath: string; ref: string; roots: string[]; home: string; worktreeId: string }): Promise<MadeWorktree> {
   const repo = await allowedRepository(options.repoPath, options.roots)
   const base_sha = await resolveCommit(repo, options.ref)
-  const branch = `stoa/${options.worktreeId}`
+  const branch = `${BRANCH_PREFIX}${options.worktreeId}`
   const parent = join(options.home, 'worktrees')
   await mkdir(parent, { recursive: true })
   const path = join(parent, options.worktreeId)
@@ -46,8 +49,10 @@ async function allowedRepository(repoPath: string, roots: string[]): Promise<str
   const repo = await realpath(repoPath).catch(() => null)
   const allowed = await Promise.all(roots.map((root) => realpath(root).catch(() => null)))
   if (repo === null || !allowed.some((root) => root !== null && isInside(root, repo))) throw outside()
+  // Asked for its top, a directory inside a repository would name another one; and a repository may keep its data elsewhere.
   const top = await git(repo, 'rev-parse', '--show-toplevel').catch(() => null)
-  if (top === null || !allowed.some((root) => root !== null && isInside(root, top))) throw outside()
+  const data = await git(repo, 'rev-parse', '--path-format=absolute', '--git-common-dir').catch(() => null)
+  if (top !== repo || data === null || !allowed.some((root) => root !== null && isInside(root, data))) throw outside()
   return repo
 }
 
@@ -56,15 +61,35 @@ function isInside(root: string, path: string): boolean {
   return below === '' || (!below.startsWith('..') && !isAbsolute(below))
 }
 
+/**
+ * HEAD, a branch, a tag, or a whole commit id that one of those contains. Nothing else of git's revision syntax: short ids can
+ * be guessed, and our own branches are other people's worktrees.
+ */
 async function resolveCommit(repo: string, ref: string): Promise<string> {
-  try {
-    return await git(repo, 'rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`)
-  } catch (cause) {
-    throw new StoaError('invalid', { errors: [{ field: 'ref', message: 'is not a commit of this repository' }], cause })
+  const missing = (cause?: unknown) => new StoaError('invalid', { errors: [{ field: 'ref', message: 'is not HEAD, a branch, a tag or a commit of one of them' }], cause })
+  if (ref.startsWith(BRANCH_PREFIX)) throw missing()
+  if (/^[0-9a-f]{40}$/.test(ref)) {
+    const containing = await git(repo, 'for-each-ref', '--contains', ref, '--format=%(refname:short)', 'refs/heads', 'refs/tags').catch(() => '')
+    if (containing.split('\n').some((name) => name !== '' && !name.startsWith(BRANCH_PREFIX))) return ref
+    throw missing()
   }
+  const names = ref === 'HEAD' ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}`]
+  for (const name of names) {
+    const commit = await git(repo, 'rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`).catch(() => null)
+    if (commit && isPlainRef(ref)) return commit
+  }
+  throw missing()
 }
 
+/** git's own rule for names, without the characters that its revision syntax adds to them. */
+function isPlainRef(ref: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._/+-]*$/.test(ref) && !ref.includes('..')
+}
+
+/** No configuration that the repository brings may run a program of its choice, and files that only look like one are none. */
+const distrust = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => ['-c', setting])
+
 async function git(repo: string, ...args: string[]): Promise<string> {
-  const { stdout } = await run('git', ['-C', repo, '-c', 'core.hooksPath=/dev/null', ...args], { timeout: 60_000, maxBuffer: 1_000_000 })
+  const { stdout } = await run('git', ['-C', repo, ...distrust, ...args], { timeout: 60_000, maxBuffer: 1_000_000 })
   return stdout.trim()
 }

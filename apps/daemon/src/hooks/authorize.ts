@@ -24,15 +24,15 @@ function enforce(access: Access): void {
   access.decision = decision
   if (decision.code === 'not_found') throw new StoaError('not_found')
   const claim = disagreeingClaim(access)
-  if (claim) throw wrongParent(claim.field, claim.from)
+  if (claim) throw refuseField(claim.field, claim.from)
   if (decision.code !== 'allowed') {
     const { need, have, rule, smallest_grant } = decision
     throw new StoaError(decision.code, { data: { need, have, rule, smallest_grant } })
   }
-  if (access.immutable.length > 0) throw wrongParent(access.immutable[0]!, 'data')
+  if (access.immutable.length > 0) throw refuseField(access.immutable[0]!, 'data')
 }
 
-function wrongParent(field: string, from: 'data' | 'query'): StoaError {
+function refuseField(field: string, from: 'data' | 'query'): StoaError {
   return from === 'data'
     ? new StoaError('immutable_field', { errors: [{ field, message: 'is set once and cannot be changed' }] })
     : new StoaError('parent_mismatch', { errors: [{ field, message: 'is not the parent of this record' }] })

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StoaError } from '@stoa/core/errors'
 import type { Row, Statement, Unit } from '../db/database.js'
 import { guardHolds, type AccessGuard } from '../db/guard.js'
@@ -20,33 +20,39 @@ const ATTEMPTS = 200
 export async function commitUnit(deps: Deps, access: Access, build: () => Unit | Promise<Unit>): Promise<Row[]> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const unit = await build()
-    const rows = await deps.db.commit(unit)
+    const rows = await commitAndCount(deps, unit)
     if (rows) {
       access.decision_id = unit.entries[0]?.id ?? null
-      deps.metrics.countDecision('allow', 'allowed')
       return rows
     }
     // Those who lost together would meet again; a growing random pause lets them pass one by one.
-    if (attempt > 2) await setTimeout(Math.random() * Math.min(attempt, 25))
+    if (attempt > 2) await sleep(Math.random() * Math.min(attempt, 25))
     await access.renew()
   }
   throw new StoaError('version_conflict')
 }
 
-/** The condition that every write of a request carries. */
-export function stillAllowed({ who, loaded }: Access): Statement {
+/** What is in the journal is what the metrics count. */
+export async function commitAndCount({ db, metrics }: Deps, unit: Unit): Promise<Row[] | null> {
+  const rows = await db.commit(unit)
+  if (rows) for (const { decision, reason_code } of unit.entries) metrics.countDecision(decision, reason_code)
+  return rows
+}
+
+/** The condition that every write of a request carries. `changed` names the row that the write changes, when it is one of rights. */
+export function stillAllowed({ db }: Deps, { who, loaded }: Access, changed?: { table: string; id: string | null }): Statement {
   const worktree = loaded?.worktree
   const guard: AccessGuard = {
     credential_id: who!.credential.id,
-    user_access_version: who!.access_version,
+    user: { user_id: who!.actor.user_id, access_version: who!.access_version },
     worktree: worktree ? { worktree_id: worktree['worktree_id'] as string, access_version: worktree['access_version'] as number } : null
   }
-  return guardHolds(guard)
+  return guardHolds(db.dialect, guard, changed)
 }
 
 /** What a write of an existing record is conditional on: the right to do it, and the version when one was named. */
-export function recordHolds(access: Access, table: Table): Statement[] {
-  return [...recordIs(access, table), stillAllowed(access)]
+export function recordHolds(deps: Deps, access: Access, table: Table): Statement[] {
+  return [...recordIs(access, table), stillAllowed(deps, access, { table: table.name, id: access.resource_id })]
 }
 
 export function recordIs(access: Access, table: Table): Statement[] {

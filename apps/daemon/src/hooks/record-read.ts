@@ -2,7 +2,8 @@ import type { NextFunction } from '@feathersjs/feathers'
 import type { Effect } from '@stoa/core/journal/entry'
 import type { Deps } from '../deps.js'
 import { accessOf, type Context } from './access.js'
-import { journalEntry } from './journal-entry.js'
+import { commitAndCount } from './commit-unit.js'
+import { allowedEntry } from './journal-entry.js'
 
 /** A read is answered only after its journal row is committed. Innermost: it knows what was found. */
 export function recordRead(deps: Deps) {
@@ -10,9 +11,8 @@ export function recordRead(deps: Deps) {
     await next()
     const access = accessOf(context.params)
     const effect: Effect = context.method === 'get' ? { change: 'read' } : { change: 'listed', count: countOf(context.result) }
-    const entry = journalEntry(deps, access, { decision: 'allow', reason_code: 'allowed', reason: access.decision?.rule ?? 'scope', effect })
-    await deps.db.commit({ steps: [], entries: [entry] })
-    deps.metrics.countDecision('allow', 'allowed')
+    const entry = allowedEntry(deps, access, effect)
+    await commitAndCount(deps, { steps: [], entries: [entry] })
     access.decision_id = entry.id
   }
 }

@@ -2,6 +2,7 @@ import type { NextFunction } from '@feathersjs/feathers'
 import { StoaError, catalogue, type ErrorCode } from '@stoa/core/errors'
 import type { Deps } from '../deps.js'
 import { accessOf, type Context } from './access.js'
+import { commitAndCount } from './commit-unit.js'
 import { journalEntry } from './journal-entry.js'
 
 /** Refusals that are a decision. A malformed request, an unknown method or a failing database is none. */
@@ -33,8 +34,7 @@ export function recordRefusal(deps: Deps) {
       if (!(error instanceof StoaError) || !recorded.has(error.code)) throw error
       const access = accessOf(context.params)
       const entry = journalEntry(deps, access, { decision: 'deny', reason_code: error.code, reason: catalogue[error.code].message })
-      await deps.db.commit({ steps: [], entries: [entry] })
-      deps.metrics.countDecision('deny', error.code)
+      await commitAndCount(deps, { steps: [], entries: [entry] })
       throw new StoaError(error.code, { message: error.message, data: { ...error.data, decision_id: entry.id }, errors: error.errors, cause: error.cause })
     }
   }

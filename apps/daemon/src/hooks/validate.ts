@@ -4,6 +4,8 @@ import { StoaError } from '@stoa/core/errors'
 import { isId } from '@stoa/core/ids'
 import type { ServiceSchema } from '@stoa/core/schema/service-schema'
 import { accessOf, type Access, type Context } from './access.js'
+import { isPlain, normalizeLists, normalizeTimes } from './normalize.js'
+import { refuseBrokenText, refuseEndless, refuseHostile } from './refuse-hostile.js'
 import { check, compileBody, compileQuery, findQuery, recordQuery } from './validators.js'
 
 export interface ValidateOptions {
@@ -31,6 +33,7 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     const access = accessOf(context.params)
     const query = { ...context.params.query }
     refuseHostile(query)
+    refuseEndless(query)
     if (context.method === 'find') {
       check(validators.find, normalizeLists(query))
       context.params.query = normalizeTimes(schema, query)
@@ -112,61 +115,4 @@ function takeClaims(access: Access, from: Record<string, unknown>, where: 'data'
     access.claims.push({ field, value, from: where })
     if (where === 'query') delete from[field]
   }
-}
-
-/** Deeper than any transcript block; validators and JSON.stringify recurse, and must not run out of stack. */
-const MAX_DEPTH = 64
-
-/** NUL cannot be stored on every database, and a `__proto__` key is never data. */
-function refuseHostile(value: unknown, depth = 0): void {
-  if (typeof value === 'string' && value.includes('\0')) throw new StoaError('invalid', { message: 'Text must not contain NUL characters.' })
-  if (typeof value !== 'object' || value === null) return
-  if (depth > MAX_DEPTH) throw new StoaError('invalid', { message: `JSON may be nested ${MAX_DEPTH} levels deep at most.` })
-  for (const [key, inner] of Object.entries(value)) {
-    if (key === '__proto__' || key.includes('\0')) throw new StoaError('invalid', { message: 'The request has a field name that is not allowed.' })
-    refuseHostile(inner, depth + 1)
-  }
-}
-
-/** Half a surrogate pair cannot be stored as text; inside JSON (content, metadata, settings) it is kept as an escape. */
-function refuseBrokenText(data: Record<string, unknown>): void {
-  const broken = Object.keys(data).find((field) => field !== 'content' && typeof data[field] === 'string' && !data[field].isWellFormed())
-  if (broken) throw new StoaError('invalid', { errors: [{ field: broken, message: 'is not well-formed Unicode' }] })
-}
-
-/** `$select=a` and `field[$in]=a` are a list of one in a query string. */
-function normalizeLists(query: Record<string, unknown>): Record<string, unknown> {
-  if (typeof query['$select'] === 'string') query['$select'] = [query['$select']]
-  for (const [field, value] of Object.entries(query)) {
-    if (!isPlain(value)) continue
-    const copy = { ...value }
-    for (const operator of ['$in', '$nin']) if (typeof copy[operator] === 'string') copy[operator] = [copy[operator]]
-    query[field] = copy
-  }
-  return query
-}
-
-/** Times are stored as text and compared as text, so every one has the same form. */
-function normalizeTimes(schema: ServiceSchema, value: Record<string, unknown>): Record<string, unknown> {
-  const normalize = (time: unknown): unknown => {
-    if (typeof time === 'string') return toIso(time)
-    if (Array.isArray(time)) return time.map(normalize)
-    return isPlain(time) ? Object.fromEntries(Object.entries(time).map(([operator, inner]) => [operator, normalize(inner)])) : time
-  }
-  return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, isTime(schema.record.properties[field]) ? normalize(inner) : inner]))
-}
-
-/** Some well-formed times are on no clock (a leap second). */
-function toIso(time: string): string {
-  const date = new Date(time)
-  if (Number.isNaN(date.getTime())) throw new StoaError('invalid', { message: 'A time is not one that a clock shows.' })
-  return date.toISOString()
-}
-
-function isTime(type: TSchema | undefined): boolean {
-  return type?.['format'] === 'date-time' || (type?.['anyOf'] as TSchema[] | undefined)?.some(isTime) === true
-}
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

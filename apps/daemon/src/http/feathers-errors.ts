@@ -1,5 +1,5 @@
 import { FeathersError } from '@feathersjs/errors'
-import { StoaError, catalogue, type ErrorCode } from '@stoa/core/errors'
+import { StoaError, type ErrorCode } from '@stoa/core/errors'
 
 const names: Record<number, [name: string, className: string]> = {
   400: ['BadRequest', 'bad-request'],
@@ -40,4 +40,4 @@ const codeForStatus: Record<number, ErrorCode> = {
   404: 'not_found',
   405: 'method_not_allowed',
   413: 'too_large'
-} satisfies Record<number, keyof typeof catalogue>
+}

@@ -3,7 +3,7 @@ import { StoaError } from '@stoa/core/errors'
 
 /** Names that every object has are no path of ours; Feathers' router would find them in its tree and fail inside. */
 export function isHostilePath(path: string): boolean {
-  return /(^|\/)(__proto__|constructor|prototype|toString|valueOf|hasOwnProperty)(\/|$)/.test(path)
+  return path.split('/').some((part) => part in Object.prototype || part === 'prototype')
 }
 
 export const refuseHostilePaths: Middleware = async (ctx, next) => {

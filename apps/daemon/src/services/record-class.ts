@@ -4,8 +4,8 @@ import { RecordService } from '../db/record-service.js'
 import { decodeRow, type Table } from '../db/tables.js'
 import type { Deps } from '../deps.js'
 import { accessOf, type Access, type StoaParams } from '../hooks/access.js'
-import { commitUnit } from '../hooks/commit-unit.js'
-import { journalEntry, type Outcome } from '../hooks/journal-entry.js'
+import { commitAndCount, commitUnit } from '../hooks/commit-unit.js'
+import { allowedEntry, type Outcome } from '../hooks/journal-entry.js'
 
 /** What the classes of our services share: reading what the pipeline loaded, and writing a unit with its entry. */
 export class RecordClass extends RecordService {
@@ -28,13 +28,13 @@ export class RecordClass extends RecordService {
   }
 
   protected allow(access: Access, effect: Effect, more: Partial<Outcome> = {}) {
-    return journalEntry(this.deps, access, { decision: 'allow', reason_code: 'allowed', reason: access.decision?.rule ?? 'allowed', effect, ...more })
+    return allowedEntry(this.deps, access, effect, more)
   }
 
   /** The same request came again: what it asked for is there, so it is answered and recorded like a read. */
   protected async recordRepeat(access: Access, resource_id: string): Promise<void> {
     const entry = this.allow(access, { change: 'read' }, { resource_id })
-    await this.deps.db.commit({ steps: [], entries: [entry] })
+    await commitAndCount(this.deps, { steps: [], entries: [entry] })
     access.repeated = true
     access.decision_id = entry.id
   }

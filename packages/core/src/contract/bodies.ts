@@ -1,3 +1,4 @@
+import { signInSchemas } from '../schema/authentication.js'
 import { MAX_BATCH } from '../schema/messages.js'
 import type { Operation } from './operations.js'
 import { resourceOf } from './resources.js'
@@ -26,11 +27,7 @@ export function successOf({ action, service, method }: Operation): Record<string
 export const bodySchemas = {
   SignIn: {
     description: 'A strategy and what it asks for.',
-    anyOf: [
-      strategy('local', { email: { type: 'string' }, password: { type: 'string' } }),
-      strategy('one-time', { token: { type: 'string', description: 'From a sign-in link.' } }),
-      ...['jwt', 'api-key', 'task-token'].map((name) => strategy(name, { accessToken: { type: 'string' } }))
-    ]
+    anyOf: Object.values(signInSchemas)
   },
   SignedIn: object({ accessToken: { type: 'string' }, user: schema('User') }),
   TaskToken: object({
@@ -86,8 +83,4 @@ function answer(description: string, content: object): object {
 
 function object(properties: Record<string, object>): object {
   return { type: 'object', required: Object.keys(properties), properties }
-}
-
-function strategy(name: string, properties: Record<string, object>): object {
-  return object({ strategy: { const: name }, ...properties })
 }

@@ -44,7 +44,7 @@ export const errorSchema = {
 }
 
 /** The refusals that an operation can meet. 405 is not among them: it is the answer to what is no operation. */
-export function errorsOf({ policy, method, ids }: Operation): Record<string, object> {
+export function errorsOf({ action, policy, method, ids }: Operation): Record<string, object> {
   const isPublic = policy.anyOf.some((rule) => rule.by === 'anyone')
   const writes = method !== 'find' && method !== 'get'
   const daemon = policy.resource === 'daemon'
@@ -54,9 +54,9 @@ export function errorsOf({ policy, method, ids }: Operation): Record<string, obj
     403: !isPublic,
     404: !isPublic && (ids.length > 0 || method === 'create'),
     409: writes && !isPublic,
-    412: method === 'patch',
+    412: method === 'patch' || method === 'remove',
     413: method === 'create' || method === 'patch',
-    429: !daemon,
+    429: action === 'authentication.create',
     500: true,
     503: true
   }

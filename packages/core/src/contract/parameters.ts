@@ -1,4 +1,5 @@
 import { ID_PATTERN } from '../ids.js'
+import { PAGE, type ServiceSchema } from '../schema/service-schema.js'
 import type { Operation } from './operations.js'
 import { resourceOf, type Resource } from './resources.js'
 
@@ -16,7 +17,7 @@ export const sharedParameters = {
     name: '$limit',
     in: 'query',
     description: 'How many records at most.',
-    schema: { type: 'integer', minimum: 0, maximum: 200, default: 50 }
+    schema: { type: 'integer', minimum: 0, maximum: PAGE.max, default: PAGE.default }
   },
   Skip: {
     name: '$skip',
@@ -69,10 +70,14 @@ function queryOf({ service, method, ids }: Operation, resource: Resource): objec
     case 'get':
       return [select(schema), ...schema.parents.map(claim)]
     case 'patch':
-      return [...('version' in schema.record.properties ? [shared('IfMatch')] : []), select(schema), ...schema.parents.map(claim)]
+      return [...ifMatch(schema), select(schema), ...schema.parents.map(claim)]
     case 'remove':
-      return [select(schema), ...schema.parents.map(claim)]
+      return [...ifMatch(schema), select(schema), ...schema.parents.map(claim)]
   }
+}
+
+function ifMatch(schema: ServiceSchema): object[] {
+  return 'version' in schema.record.properties ? [shared('IfMatch')] : []
 }
 
 function sort(fields: readonly string[]): object {

@@ -2,7 +2,7 @@ import type { Role } from '../policy/levels.js'
 import type { ResourceType } from '../policy/actions.js'
 import type { TraceStep } from '../policy/decide.js'
 
-export type CredentialKind = 'access_token' | 'api_key' | 'task_token' | 'one_time' | 'system'
+export type CredentialKind = 'access_token' | 'api_key' | 'task_token' | 'one_time'
 export type Transport = 'rest' | 'socketio' | 'internal'
 
 /**

@@ -2,7 +2,7 @@ import type { Level, Role } from './levels.js'
 
 /**
  * The policy, as data. An action is `service.method`; what is not listed here is refused, and the daemon does not boot
- * while something reachable is missing (apps/daemon/src/hooks/pipeline.ts, checkCoverage).
+ * while something reachable is missing (apps/daemon/src/hooks/check-coverage.ts).
  */
 export type Rule =
   /** A level on the worktree the record belongs to; `own` is enough in a session that the caller created. */

@@ -53,7 +53,7 @@ export interface Decision {
 
 /**
  * The one decision. Pure and total: no clock, no I/O, and an action without a policy entry is refused.
- * Every door asks it: REST, sockets, lists (through scope), explain and replay.
+ * Every door asks it: REST, sockets, and lists through scope.
  */
 export function decide(actor: Actor, action: string, target: Target, intent: Intent): Decision {
   const policy = policyOf(action)

@@ -1,5 +1,8 @@
 import type { TObject } from '@sinclair/typebox'
 
+/** How many records a page of `find` has, unless told, and at most. */
+export const PAGE = { default: 50, max: 200 } as const
+
 /**
  * What one service takes and gives. The daemon validates with it, the OpenAPI document is made of it.
  * A field of the record that is not in `patch` is immutable; a field that is in neither is unknown.

@@ -3,7 +3,10 @@ import { defineSchema } from './service-schema.js'
 import { closed, id, line, nullable, oneOf, stamps, time, version } from './types.js'
 
 /** Keys are plain names, so that each can be merged inside the statement on both databases. `null` removes a key. */
-const settings = Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' }), Type.Unknown(), { additionalProperties: false })
+const settings = Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' }), Type.Unknown(), {
+  additionalProperties: false,
+  maxProperties: 100
+})
 const tools = Type.Array(line(200), { maxItems: 500 })
 
 const writable = {

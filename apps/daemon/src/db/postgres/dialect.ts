@@ -2,6 +2,7 @@ import type { Dialect, Statement } from '../database.js'
 
 export const postgresDialect: Dialect = {
   name: 'postgres',
+  holdRows: (...aliases) => ` FOR SHARE OF ${aliases.join(', ')}`,
   mergeJson(column, patch): Statement {
     const removed = Object.keys(patch).filter((key) => patch[key] === null)
     const kept = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null))

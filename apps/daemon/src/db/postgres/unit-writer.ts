@@ -6,7 +6,7 @@ import { columnType, encodeJournal, insertJournal, journalColumns, journalValues
 import { postgresDialect } from './dialect.js'
 import { prepare } from './statements.js'
 
-interface Record {
+interface Waiting {
   entries: JournalEntry[]
   resolve(rows: Row[]): void
   reject(error: unknown): void
@@ -18,7 +18,7 @@ interface Record {
  * (reads, refusals) that are ready together are inserted together.
  */
 export class UnitWriter {
-  private waiting: Record[] = []
+  private waiting: Waiting[] = []
 
   constructor(private readonly pool: pg.Pool) {}
 
@@ -28,7 +28,8 @@ export class UnitWriter {
       if (unit.steps.length === 1 && unit.entries.length === 1) return await this.runStatement(unit)
       return await this.runTransaction(unit)
     } catch (error) {
-      if (isTransient(error)) return null
+      // What only records has nothing to decide again: it failed, and must not pass for recorded.
+      if (isTransient(error) && unit.steps.length > 0) return null
       throw mapDriverError(error)
     }
   }
@@ -45,7 +46,7 @@ export class UnitWriter {
     const client = await this.pool.connect()
     let failure: Error | undefined
     try {
-      await client.query('BEGIN')
+      await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       let answer: Row[] = []
       for (const step of unit.steps) {
         const { rows } = await client.query<Row>(prepare(step.first ? `WITH ${asCte(step.first)} ${step.sql}` : step.sql, [...(step.first?.params ?? []), ...step.params]))

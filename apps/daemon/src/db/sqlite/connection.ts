@@ -20,9 +20,9 @@ export class SqliteConnection {
     return connection
   }
 
-  all(sql: string, params: Value[]): Promise<Row[]> {
+  async all(sql: string, params: Value[]): Promise<Row[]> {
+    const statement = this.kept(sql) ?? (await this.prepare(sql))
     return new Promise((resolve, reject) => {
-      const statement = this.prepare(sql)
       // A statement that failed and is not reset stays open, and no later transaction of this handle could commit.
       statement.all(params, (error: Error | null, rows: Row[]) => (error ? statement.reset(() => reject(error)) : resolve(rows)))
     })
@@ -38,11 +38,25 @@ export class SqliteConnection {
     await new Promise<void>((resolve, reject) => this.handle.close((error) => (error ? reject(error) : resolve())))
   }
 
-  /** The cache is bounded: list queries have as many texts as people ask questions. */
-  private prepare(sql: string): sqlite3.Statement {
-    let statement = this.statements.get(sql)
-    if (statement) this.statements.delete(sql)
-    else statement = this.handle.prepare(sql)
+  /** The cache is bounded: list queries have as many texts as people ask questions. The one used last is evicted last. */
+  private kept(sql: string): sqlite3.Statement | undefined {
+    const statement = this.statements.get(sql)
+    if (!statement) return undefined
+    this.statements.delete(sql)
+    this.statements.set(sql, statement)
+    return statement
+  }
+
+  /** With a callback: without one, SQL that does not compile is an event that nobody hears, and ends the process. */
+  private async prepare(sql: string): Promise<sqlite3.Statement> {
+    const statement = await new Promise<sqlite3.Statement>((resolve, reject) => {
+      const prepared = this.handle.prepare(sql, (error: Error | null) => (error ? reject(error) : resolve(prepared)))
+    })
+    const meanwhile = this.statements.get(sql)
+    if (meanwhile) {
+      statement.finalize()
+      return meanwhile
+    }
     this.statements.set(sql, statement)
     if (this.statements.size > MAX_STATEMENTS) this.evictOldest()
     return statement

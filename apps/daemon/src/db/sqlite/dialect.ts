@@ -2,6 +2,7 @@ import type { Dialect, Statement, Value } from '../database.js'
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
+  holdRows: () => '',
   mergeJson(column, patch): Statement {
     let sql = column
     const params: Value[] = []

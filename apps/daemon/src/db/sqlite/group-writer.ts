@@ -1,6 +1,6 @@
 import type { JournalEntry } from '@stoa/core/journal/entry'
 import type { Row, Unit } from '../database.js'
-import { isConstraintViolation, mapDriverError } from '../errors.js'
+import { isOfOneStatement, mapDriverError } from '../errors.js'
 import { encodeJournal, insertJournal } from '../journal-rows.js'
 import type { SqliteConnection } from './connection.js'
 import { sqliteDialect } from './dialect.js'
@@ -50,7 +50,7 @@ export class GroupWriter {
       group.forEach(({ resolve }, index) => resolve(answers[index]!))
     } catch (error) {
       if (error instanceof HeldInPart && group.length === 1) return group[0]!.resolve(null)
-      const isolate = group.length > 1 && (error instanceof HeldInPart || isConstraintViolation(error))
+      const isolate = group.length > 1 && (error instanceof HeldInPart || isOfOneStatement(error))
       if (!isolate) return group.forEach(({ reject }) => reject(mapDriverError(error)))
       for (const member of group) await this.write([member])
     }

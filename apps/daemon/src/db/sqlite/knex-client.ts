@@ -10,7 +10,6 @@ interface Query {
   sql: string
   bindings?: Value[]
   response?: Row[]
-  output?: (response: unknown) => unknown
 }
 
 /**

@@ -1,19 +1,19 @@
 import { AuthenticationService, type AuthenticationRequest, type AuthenticationResult } from '@feathersjs/authentication'
 import type { Application } from '@feathersjs/feathers'
 import { StoaError } from '@stoa/core/errors'
-import type { CredentialKind } from '@stoa/core/journal/entry'
 import { hashOf, makeKey } from '../../auth/secrets.js'
 import { LocalStrategy } from '../../auth/strategies/local.js'
 import { OneTimeStrategy } from '../../auth/strategies/one-time.js'
 import { verifyWho, type Who } from '../../auth/who.js'
-import type { Row } from '../../db/database.js'
+import type { Row, Step } from '../../db/database.js'
+import { insertCredential, revokeCredential, type NewCredential } from '../../db/queries/credentials.js'
 import { loadAccess } from '../../db/queries/load-access.js'
 import { decodeRow, tables } from '../../db/tables.js'
-import { insertWhere, Sql, updateWhere } from '../../db/write.js'
+import { Sql } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
 import { accessOf, type StoaParams } from '../../hooks/access.js'
-import { commitUnit } from '../../hooks/commit-unit.js'
-import { journalEntry } from '../../hooks/journal-entry.js'
+import { commitAndCount, commitUnit } from '../../hooks/commit-unit.js'
+import { allowedEntry } from '../../hooks/journal-entry.js'
 
 const SIGN_IN_DAYS = 7
 
@@ -25,7 +25,8 @@ export class AuthenticationClass extends AuthenticationService {
   ) {
     const parseStrategies = Object.keys(deps.credentials.bearer)
     super(app, 'authentication', {
-      secret: 'kept as a key object by the jwt strategy',
+      // Feathers asks for a string; nothing is signed with it (the jwt strategy has a key of its own), so it is thrown away.
+      secret: makeKey(),
       entity: null,
       authStrategies: ['local', 'one-time', ...parseStrategies],
       parseStrategies
@@ -43,11 +44,10 @@ export class AuthenticationClass extends AuthenticationService {
   /** Revokes the token that the call carries. */
   override async remove(_id: string | null, params: StoaParams): Promise<AuthenticationResult> {
     const access = accessOf(params)
-    const now = this.deps.now().toISOString()
     const { id } = access.who!.credential
     await commitUnit(this.deps, access, () => ({
-      steps: [updateWhere(tables.credentials, { revoked_at: now, updated_at: now }, [new Sql('credential_id = ? AND revoked_at IS NULL', id)])],
-      entries: [journalEntry(this.deps, access, { decision: 'allow', reason_code: 'allowed', reason: 'self', kind: 'sign_in', effect: { change: 'removed' }, resource_id: id })]
+      steps: [revokeCredential(id, this.deps.now())],
+      entries: [allowedEntry(this.deps, access, { change: 'removed' }, { kind: 'sign_in', resource_id: id })]
     }))
     return { authentication: { strategy: params.authentication!.strategy }, user: publicUser(access.who!.user) }
   }
@@ -58,7 +58,10 @@ export class AuthenticationClass extends AuthenticationService {
     if (!shown) throw new StoaError('not_authenticated')
     const who = verifyWho(shown, await loadAccess(this.deps.db, 'token', shown.credential_id, null), this.deps.now())
     await this.recordSignIn(who, params, [])
-    return { accessToken, authentication: { strategy: data.strategy }, user: publicUser(who.user) }
+    const { email, ...directory } = publicUser(who.user)
+    // Whoever holds a task token is a program that runs for the person, not the person.
+    const user = who.actor.token ? directory : { ...directory, email }
+    return { accessToken, authentication: { strategy: data.strategy }, user }
   }
 
   private async issueToken(result: AuthenticationResult, params: StoaParams): Promise<AuthenticationResult> {
@@ -67,30 +70,35 @@ export class AuthenticationClass extends AuthenticationService {
     const key = makeKey()
     const now = this.deps.now()
     const expires = new Date(now.getTime() + SIGN_IN_DAYS * 86_400_000)
-    const stamp = now.toISOString()
-    const who = whoSignsIn(user, 'access_token', credential_id)
-    const values = { credential_id, kind: 'access_token', user_id: user['user_id'], secret_hash: hashOf(key).toString('hex'), expires_at: expires.toISOString(), created_at: stamp, created_by: user['user_id'], updated_at: stamp }
-    // The account may have been closed while the password was being checked.
-    const stillActive = new Sql('EXISTS (SELECT 1 FROM users WHERE user_id = ? AND access_version = ?)', who.actor.user_id, who.access_version)
-    await this.recordSignIn(who, params, [insertWhere(tables.credentials, values, [stillActive])])
-    const accessToken = this.deps.credentials.jwt.sign(credential_id, who.actor.user_id, key, expires)
+    const who = whoSignsIn(user, credential_id)
+    const { user_id } = who.actor
+    const credential: NewCredential = { credential_id, kind: 'access_token', user_id, secret_hash: hashOf(key).toString('hex'), expires_at: expires.toISOString() }
+    // The account may have been closed, or its password changed, while the password was being checked.
+    const unchanged = new Sql(
+      `EXISTS (SELECT 1 FROM users gu WHERE gu.user_id = ? AND gu.access_version = ?${this.deps.db.dialect.holdRows('gu')})`,
+      user_id,
+      who.access_version
+    )
+    const spend = result['spend'] as Step | undefined
+    await this.recordSignIn(who, params, [...(spend ? [spend] : []), insertCredential(credential, now, [unchanged])])
+    const accessToken = this.deps.credentials.jwt.sign(credential_id, user_id, key, expires)
     return { accessToken, authentication: result.authentication, user: publicUser(user) }
   }
 
-  private async recordSignIn(who: Who, params: StoaParams, steps: ReturnType<typeof insertWhere>[]): Promise<void> {
+  private async recordSignIn(who: Who, params: StoaParams, steps: Step[]): Promise<void> {
     const access = accessOf(params)
     access.who = who
-    const entry = journalEntry(this.deps, access, { decision: 'allow', reason_code: 'allowed', reason: 'anyone', kind: 'sign_in', effect: { change: 'created' }, resource_id: who.credential.id })
-    if (!(await this.deps.db.commit({ steps, entries: [entry] }))) throw new StoaError('not_authenticated')
+    const entry = allowedEntry(this.deps, access, { change: 'created' }, { kind: 'sign_in', resource_id: who.credential.id })
+    if (!(await commitAndCount(this.deps, { steps, entries: [entry] }))) throw new StoaError('not_authenticated')
     access.decision_id = entry.id
   }
 }
 
-function whoSignsIn(user: Row, kind: CredentialKind, id: string): Who {
+function whoSignsIn(user: Row, id: string): Who {
   return {
     actor: { user_id: user['user_id'] as string, role: user['role'] as Who['actor']['role'], token: null },
     user,
-    credential: { kind, id },
+    credential: { kind: 'access_token', id },
     access_version: user['access_version'] as number
   }
 }

@@ -1,5 +1,6 @@
 import type { Application } from '@feathersjs/feathers'
 import { StoaError } from '@stoa/core/errors'
+import { signInSchemas } from '@stoa/core/schema/authentication'
 import type { Deps } from '../../deps.js'
 import { accessOf, type Context } from '../../hooks/access.js'
 import { loadInto } from '../../hooks/load-into.js'
@@ -7,7 +8,6 @@ import { signInPipeline } from '../../hooks/pipeline.js'
 import { registerService } from '../../hooks/register-service.js'
 import { check, compileBody } from '../../hooks/validators.js'
 import { AuthenticationClass } from './authentication.class.js'
-import { signInSchemas } from './authentication.schema.js'
 
 export function authentication(app: Application, deps: Deps): void {
   const service = new AuthenticationClass(app, deps)

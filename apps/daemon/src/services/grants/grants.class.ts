@@ -1,6 +1,6 @@
 import { StoaError } from '@stoa/core/errors'
 import type { GrantCreate, GrantPatch } from '@stoa/core/schema/grants'
-import type { Row, Statement, Step } from '../../db/database.js'
+import type { Row, Step } from '../../db/database.js'
 import { tables } from '../../db/tables.js'
 import { deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
@@ -24,7 +24,7 @@ export class GrantsClass extends RecordClass {
     const grant_id = this.deps.newId()
     return await this.write(params, () => ({
       steps: [
-        bumpAccess(data.worktree_id, stillAllowed(access)),
+        this.bumpAccess(access, data.worktree_id),
         insertWhere(table, { grant_id, ...data, granted_by: access.who!.actor.user_id, ...this.stamps(access) }, [])
       ],
       entries: [
@@ -44,7 +44,7 @@ export class GrantsClass extends RecordClass {
       if (level === 'owner' && data.level !== undefined && data.level !== 'owner') await this.keepAnOwner(access)
       const values = { ...data, granted_by: access.who!.actor.user_id, updated_at: this.now() }
       return {
-        steps: [bumpAccess(worktree_id as string, stillAllowed(access)), updateWhere(table, values, recordIs(access, table))],
+        steps: [this.bumpAccess(access, worktree_id as string), updateWhere(table, values, recordIs(access, table))],
         entries: [this.allow(access, { change: 'patched', fields: access.fields, before: { user_id, level }, after: { user_id, level: data.level ?? level } }, { kind: 'access_change' })]
       }
     })
@@ -56,7 +56,7 @@ export class GrantsClass extends RecordClass {
       const { user_id, level, worktree_id } = access.loaded!.record!
       if (level === 'owner') await this.keepAnOwner(access)
       return {
-        steps: [bumpAccess(worktree_id as string, stillAllowed(access)), deleteWhere(table, recordIs(access, table))],
+        steps: [this.bumpAccess(access, worktree_id as string), deleteWhere(table, recordIs(access, table))],
         entries: [this.allow(access, { change: 'removed', before: { user_id, level }, after: { user_id, level: null } }, { kind: 'access_change' })]
       }
     })
@@ -71,12 +71,13 @@ export class GrantsClass extends RecordClass {
     ])
     if (others.length === 0) throw new StoaError('last_owner')
   }
-}
 
-/** The worktree's own `version` stays: its settings have not changed. */
-function bumpAccess(worktreeId: string, allowed: Statement): Step {
-  return {
-    sql: `UPDATE worktrees SET access_version = access_version + 1 WHERE worktree_id = ? AND ${allowed.sql} RETURNING access_version`,
-    params: [worktreeId, ...allowed.params]
+  /** The worktree's own `version` stays: its settings have not changed. */
+  private bumpAccess(access: Access, worktreeId: string): Step {
+    const allowed = stillAllowed(this.deps, access, { table: 'worktrees', id: worktreeId })
+    return {
+      sql: `UPDATE worktrees SET access_version = access_version + 1 WHERE worktree_id = ? AND ${allowed.sql} RETURNING access_version`,
+      params: [worktreeId, ...allowed.params]
+    }
   }
 }

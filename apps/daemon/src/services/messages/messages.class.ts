@@ -3,6 +3,7 @@ import { StoaError } from '@stoa/core/errors'
 import { decide } from '@stoa/core/policy/decide'
 import type { MessageCreate, MessagePatch } from '@stoa/core/schema/messages'
 import type { Row, Step, Value } from '../../db/database.js'
+import { appendMessages, type NewMessage } from '../../db/queries/append-messages.js'
 import { loadAccess } from '../../db/queries/load-access.js'
 import { decodeRow, tables } from '../../db/tables.js'
 import { Sql, updateWhere } from '../../db/write.js'
@@ -11,7 +12,6 @@ import { accessOf, type Access, type StoaParams } from '../../hooks/access.js'
 import { commitUnit, recordHolds, stillAllowed } from '../../hooks/commit-unit.js'
 import { targetOf } from '../../hooks/load-into.js'
 import { RecordClass } from '../record-class.js'
-import { appendMessages, type NewMessage } from './append-messages.js'
 
 const table = tables.messages
 
@@ -29,12 +29,12 @@ export class MessagesClass extends RecordClass {
     const { session_id } = access.target!.session!
     try {
       const rows = await commitUnit(this.deps, access, () => ({
-        steps: appendMessages(this.deps.db.dialect, session_id, messages, stillAllowed(access), { at: this.now(), by: access.who!.actor.user_id }),
+        steps: appendMessages(this.deps.db.dialect, session_id, messages, stillAllowed(this.deps, access), { at: this.now(), by: access.who!.actor.user_id }),
         entries: messages.map(({ message_id }) => this.allow(access, { change: 'created', fields: access.fields }, { resource_id: message_id }))
       }))
       return this.answer(data, rows, params)
     } catch (error) {
-      if (error instanceof StoaError && error.code === 'duplicate') return (await this.repeatedCreate(access, data, messages, params))
+      if (error instanceof StoaError && error.code === 'duplicate') return this.repeatedCreate(access, data, messages, params)
       throw error
     }
   }
@@ -51,7 +51,7 @@ export class MessagesClass extends RecordClass {
         ...(edits && { content: new Sql('?', JSON.stringify(data.content)), revision: new Sql('revision + 1'), edited_at: now, edited_by: access.who!.actor.user_id }),
         updated_at: now
       }
-      const conditions = [...recordHolds(access, table), new Sql('revision = ? AND deleted_at IS NULL', message['revision'] as number)]
+      const conditions = [...recordHolds(this.deps, access, table), new Sql('revision = ? AND deleted_at IS NULL', message['revision'] as number)]
       return {
         steps: [updateWhere(table, values, conditions), ...(edits ? [keepRevision(message)] : [])],
         entries: [this.allow(access, { change: 'patched', fields: access.fields })]
@@ -65,7 +65,7 @@ export class MessagesClass extends RecordClass {
     const now = this.now()
     return await this.write(params, () => ({
       steps: [
-        updateWhere(table, { deleted_at: now, updated_at: now }, [...recordHolds(access, table), new Sql('deleted_at IS NULL')]),
+        updateWhere(table, { deleted_at: now, updated_at: now }, [...recordHolds(this.deps, access, table), new Sql('deleted_at IS NULL')]),
         { sql: 'UPDATE sessions SET message_count = message_count - 1 WHERE session_id = ? RETURNING message_count', params: [access.target!.session!.session_id], optional: true }
       ],
       entries: [this.allow(access, { change: 'removed' })]
@@ -126,7 +126,8 @@ function refuseTwins(messages: NewMessage[]): void {
 
 /** An edited message was still written by the first send, so its first revision is what counts. */
 function saysTheSame(row: Row, message: NewMessage): boolean {
-  return row['role'] === message.role && row['task_id'] === (message.task_id ?? null) && row['first_content'] === JSON.stringify(message.content)
+  const sameMetadata = row['version'] !== 1 || row['metadata'] === (message.metadata ? JSON.stringify(message.metadata) : null)
+  return sameMetadata && row['role'] === message.role && row['task_id'] === (message.task_id ?? null) && row['first_content'] === JSON.stringify(message.content)
 }
 
 /** What was loaded is the revision that the update is conditional on, and a revision never changes. */

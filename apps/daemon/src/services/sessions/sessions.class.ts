@@ -21,7 +21,7 @@ export class SessionsClass extends RecordClass {
     if (data.parent_session_id) await this.requireParent(data.parent_session_id, worktree_id as string)
     const session_id = this.deps.newId()
     return await this.write(params, () => ({
-      steps: [insertWhere(table, { session_id, ...data, settings: withoutNulls(data.settings ?? {}), worktree_id, ...this.stamps(access) }, [stillAllowed(access)])],
+      steps: [insertWhere(table, { session_id, ...data, settings: withoutNulls(data.settings ?? {}), worktree_id, ...this.stamps(access) }, [stillAllowed(this.deps, access)])],
       entries: [this.allow(access, { change: 'created', fields: access.fields }, { resource_id: session_id, session_id })]
     }))
   }
@@ -36,7 +36,7 @@ export class SessionsClass extends RecordClass {
       values['settings'] = new Sql(merged.sql, ...merged.params)
     }
     return await this.write(params, () => ({
-      steps: [updateWhere(table, values, recordHolds(access, table))],
+      steps: [updateWhere(table, values, recordHolds(this.deps, access, table))],
       entries: [this.allow(access, { change: 'patched', fields: access.fields })]
     }))
   }
@@ -44,7 +44,7 @@ export class SessionsClass extends RecordClass {
   async remove(_id: unknown, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
     return await this.write(params, () => ({
-      steps: [deleteWhere(table, recordHolds(access, table))],
+      steps: [deleteWhere(table, recordHolds(this.deps, access, table))],
       entries: [this.allow(access, { change: 'removed' })]
     }))
   }

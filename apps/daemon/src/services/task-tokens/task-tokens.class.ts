@@ -2,12 +2,12 @@ import { isTerminal, type TaskStatus } from '@stoa/core/domain/task-state'
 import { StoaError } from '@stoa/core/errors'
 import { makeSecret } from '../../auth/secrets.js'
 import { TASK_TOKEN_PREFIX } from '../../auth/strategies/secret.js'
-import { tables } from '../../db/tables.js'
-import { Sql, insertWhere } from '../../db/write.js'
+import { insertCredential, type NewCredential } from '../../db/queries/credentials.js'
+import { Sql } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
 import { accessOf, type StoaParams } from '../../hooks/access.js'
 import { commitUnit, stillAllowed } from '../../hooks/commit-unit.js'
-import { journalEntry } from '../../hooks/journal-entry.js'
+import { allowedEntry } from '../../hooks/journal-entry.js'
 
 const LIFE_MS = 24 * 3_600_000
 
@@ -24,15 +24,14 @@ export class TaskTokensClass {
     const { user_id } = access.who!.actor
     const task_id = access.resource_id!
     const { session_id } = access.target!.session!
-    const stamp = now.toISOString()
-    const values = { credential_id, kind: 'task_token', user_id, secret_hash, task_id, session_id, expires_at, created_at: stamp, created_by: user_id, updated_at: stamp }
+    const credential: NewCredential = { credential_id, kind: 'task_token', user_id, secret_hash, task_id, session_id, expires_at }
     await commitUnit(this.deps, access, () => {
       const status = access.loaded!.record!['status'] as TaskStatus
       if (isTerminal(status)) throw new StoaError('illegal_transition', { message: `The task is ${status}: it has ended and needs no token.` })
       const sameStatus = new Sql('EXISTS (SELECT 1 FROM tasks WHERE task_id = ? AND status = ?)', task_id, status)
       return {
-        steps: [insertWhere(tables.credentials, values, [stillAllowed(access), sameStatus])],
-        entries: [journalEntry(this.deps, access, { decision: 'allow', reason_code: 'allowed', reason: access.decision!.rule, kind: 'access_change', effect: { change: 'created' } })]
+        steps: [insertCredential(credential, now, [stillAllowed(this.deps, access), sameStatus])],
+        entries: [allowedEntry(this.deps, access, { change: 'created' }, { kind: 'access_change' })]
       }
     })
     return { token: secret, task_id, session_id, expires_at }

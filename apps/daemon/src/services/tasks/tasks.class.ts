@@ -34,12 +34,12 @@ export class TasksClass extends RecordClass {
     }
     try {
       const record = await this.write(params, () => ({
-        steps: [insertWhere(table, values, [stillAllowed(access)])],
+        steps: [insertWhere(table, values, [stillAllowed(this.deps, access)])],
         entries: [this.allow(access, { change: 'created', fields: access.fields }, { resource_id: task_id })]
       }))
-      return (await this.withPosition(record))
+      return this.withPosition(record)
     } catch (error) {
-      if (error instanceof StoaError && error.code === 'duplicate') return (await this.repeatedCreate(access, data, params))
+      if (error instanceof StoaError && error.code === 'duplicate') return this.repeatedCreate(access, data, params)
       throw error
     }
   }
@@ -52,7 +52,7 @@ export class TasksClass extends RecordClass {
       const task = access.loaded!.record!
       const values = this.changeOf(task, data)
       return {
-        steps: [updateWhere(table, values, [...recordHolds(access, table), new Sql('status = ?', task['status'] as string)])],
+        steps: [updateWhere(table, values, [...recordHolds(this.deps, access, table), new Sql('status = ?', task['status'] as string)])],
         entries: [this.allow(access, { change: 'patched', fields: access.fields })]
       }
     })
@@ -66,7 +66,7 @@ export class TasksClass extends RecordClass {
       const status = access.loaded!.record!['status'] as TaskStatus
       if (status !== 'queued' && !isTerminal(status)) throw new StoaError('illegal_transition', { message: 'A task that is under way cannot be removed. Stop it first.' })
       return {
-        steps: [deleteWhere(table, [...recordHolds(access, table), new Sql('status = ?', status)])],
+        steps: [deleteWhere(table, [...recordHolds(this.deps, access, table), new Sql('status = ?', status)])],
         entries: [this.allow(access, { change: 'removed' })]
       }
     })
@@ -110,8 +110,13 @@ export class TasksClass extends RecordClass {
       access.target!.session!.session_id,
       data.client_task_id ?? null
     ])
-    if (row?.['prompt'] !== data.prompt) throw new StoaError('duplicate', { message: 'There is another task with this client_task_id in this session.' })
+    if (!row || !sameRequest(row, data)) throw new StoaError('duplicate', { message: 'There is another task with this client_task_id in this session.' })
     await this.recordRepeat(access, row['task_id'] as string)
     return this.withPosition(this.present(decodeRow(table, row), params))
   }
+}
+
+/** Every field that was sent is the one that was sent before. */
+function sameRequest(row: Row, { prompt, agent, requested_model }: TaskCreate): boolean {
+  return row['prompt'] === prompt && row['requested_model'] === (requested_model ?? null) && (agent === undefined || row['agent'] === agent)
 }

@@ -1,6 +1,7 @@
 import type { UserCreate, UserPatch } from '@stoa/core/schema/users'
 import { hashPassword } from '../../auth/passwords.js'
-import type { Row, Step } from '../../db/database.js'
+import type { Row } from '../../db/database.js'
+import { revokeAccessTokens } from '../../db/queries/credentials.js'
 import { tables } from '../../db/tables.js'
 import { Sql, insertWhere, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
@@ -21,7 +22,7 @@ export class UsersClass extends RecordClass {
     const user_id = this.deps.newId()
     const role = data.role ?? 'member'
     return await this.write(params, () => ({
-      steps: [insertWhere(table, { user_id, email: data.email.toLowerCase(), name: data.name, role, password_hash, ...this.stamps(access) }, [stillAllowed(access)])],
+      steps: [insertWhere(table, { user_id, email: data.email.toLowerCase(), name: data.name, role, password_hash, ...this.stamps(access) }, [stillAllowed(this.deps, access)])],
       entries: [this.allow(access, { change: 'created', fields: access.fields, after: { role, active: true } }, { kind: 'access_change', resource_id: user_id })]
     }))
   }
@@ -38,7 +39,7 @@ export class UsersClass extends RecordClass {
     return await this.write(params, () => {
       const { role, active } = access.loaded!.record!
       return {
-        steps: [updateWhere(table, values, recordHolds(access, table)), ...(password === undefined ? [] : [this.endSignIns(access.resource_id!)])],
+        steps: [updateWhere(table, values, recordHolds(this.deps, access, table)), ...(password === undefined ? [] : [revokeAccessTokens(access.resource_id!, this.deps.now())])],
         entries: [
           this.allow(
             access,
@@ -56,13 +57,5 @@ export class UsersClass extends RecordClass {
     const { email, ...directory } = super.present(record, params)
     const full = email !== undefined && (actor.role === 'admin' || actor.user_id === record['user_id'])
     return full ? { ...directory, email } : directory
-  }
-
-  private endSignIns(userId: string): Step {
-    return {
-      sql: `UPDATE credentials SET revoked_at = ?, version = version + 1 WHERE user_id = ? AND kind = 'access_token' AND revoked_at IS NULL RETURNING version`,
-      params: [this.now(), userId],
-      optional: true
-    }
   }
 }

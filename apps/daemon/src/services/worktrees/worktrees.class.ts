@@ -28,7 +28,7 @@ export class WorktreesClass extends RecordClass {
     try {
       const record = await this.write(params, () => ({
         steps: [
-          insertWhere(table, { worktree_id, name: data.name, others_can, ref: data.ref, ...place, ...this.stamps(access) }, [stillAllowed(access)]),
+          insertWhere(table, { worktree_id, name: data.name, others_can, ref: data.ref, ...place, ...this.stamps(access) }, [stillAllowed(this.deps, access)]),
           { ...this.ownerGrant(worktree_id, params), optional: true }
         ],
         entries: [
@@ -53,7 +53,7 @@ export class WorktreesClass extends RecordClass {
     return await this.write(params, () => {
       const { others_can } = access.loaded!.worktree!
       return {
-        steps: [updateWhere(table, values, recordHolds(access, table))],
+        steps: [updateWhere(table, values, recordHolds(this.deps, access, table))],
         entries: [
           this.allow(
             access,
@@ -69,7 +69,7 @@ export class WorktreesClass extends RecordClass {
   async remove(_id: unknown, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
     return await this.write(params, () => ({
-      steps: [deleteWhere(table, recordHolds(access, table))],
+      steps: [deleteWhere(table, recordHolds(this.deps, access, table))],
       entries: [this.allow(access, { change: 'removed' }, { kind: 'access_change' })]
     }))
   }

@@ -11,7 +11,7 @@ import { readTask } from './records.js'
  * the command would run twice. Hence the condition on the version, and the mark: when the answer to our own report is
  * lost and the repeated one meets a newer version, the mark tells whether that version is ours.
  */
-export async function claimTask(api: ApiClient, seen: Task): Promise<void> {
+export async function startTask(api: ApiClient, seen: Task): Promise<void> {
   const mark = `Started by executor ${randomUUID()}.`
   let task = seen
   for (let round = 0; round < 5; round++) {

@@ -1,5 +1,5 @@
 import type { MessageCreate } from '@stoa/core/schema/messages'
-import type { Dialect, Statement, Step } from '../../db/database.js'
+import type { Dialect, Statement, Step } from '../database.js'
 
 export interface NewMessage extends MessageCreate {
   message_id: string
