@@ -31,12 +31,25 @@ export function contestants(support: TestSupport): Contestant[] {
     { name: 'bare-sqlite', title: 'bare stack, SQLite', does: open, start: () => onSqlite('bare') },
     { name: 'obvious-sqlite', title: 'obvious implementation, SQLite', does: guarded, start: () => onSqlite('obvious') },
     { name: 'stoa-sqlite', title: 'Stoa, SQLite', does: guarded, start: () => startStoa(support, {}) },
-    { name: 'bare-postgres', title: 'bare stack, PostgreSQL', does: open, start: () => onPostgres(support, (url) => startServer('stock', ['bare', url])) },
-    { name: 'stoa-postgres', title: 'Stoa, PostgreSQL', does: guarded, start: () => onPostgres(support, (databaseUrl) => startStoa(support, { databaseUrl })) }
+    {
+      name: 'bare-postgres',
+      title: 'bare stack, PostgreSQL',
+      does: open,
+      start: () => onPostgres(support, (url) => startServer('stock', ['bare', url]))
+    },
+    {
+      name: 'stoa-postgres',
+      title: 'Stoa, PostgreSQL',
+      does: guarded,
+      start: () => onPostgres(support, (databaseUrl) => startStoa(support, { databaseUrl }))
+    }
   ]
 }
 
-export async function startStoa(support: TestSupport, options: { databaseUrl?: string; env?: Record<string, string> }): Promise<Started> {
+export async function startStoa(
+  support: TestSupport,
+  options: { databaseUrl?: string; env?: Record<string, string> }
+): Promise<Started> {
   const daemon = await support.startDaemon(options)
   const { url, pid, stop } = daemon
   return { pid, stop: () => stop.call(daemon), world: await furnish(support, url) }

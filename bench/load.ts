@@ -29,14 +29,17 @@ export async function measure({ world, pid }: Started, work: Work, connections: 
   let counted = 0
   let done = false
   const cpuBefore = await cpuTime(pid)
-  const errors = await run({ ...optionsFor(world, work, connections), duration: MOST_MS / 1000 }, (status, time, elapsed, stop) => {
-    statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    if (elapsed < RAMP_MS || done) return
-    times.push(time)
-    counted = elapsed - RAMP_MS
-    done = counted >= ms && times.length >= connections * 2
-    if (done) stop()
-  })
+  const errors = await run(
+    { ...optionsFor(world, work, connections), duration: MOST_MS / 1000 },
+    (status, time, elapsed, stop) => {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      if (elapsed < RAMP_MS || done) return
+      times.push(time)
+      counted = elapsed - RAMP_MS
+      done = counted >= ms && times.length >= connections * 2
+      if (done) stop()
+    }
+  )
   refuseUnexpected(world, work, statuses, errors)
   // What the cut connections had under way ends before the next server is measured.
   await sleep(30)
@@ -52,7 +55,9 @@ export async function measure({ world, pid }: Started, work: Work, connections: 
 /** Sends exactly `amount` requests. */
 export async function send(world: World, work: Work, connections: number, amount: number): Promise<void> {
   const statuses = new Map<number, number>()
-  const errors = await run({ ...optionsFor(world, work, connections), amount }, (status) => statuses.set(status, (statuses.get(status) ?? 0) + 1))
+  const errors = await run({ ...optionsFor(world, work, connections), amount }, (status) =>
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  )
   refuseUnexpected(world, work, statuses, errors)
 }
 
@@ -70,7 +75,10 @@ function optionsFor(world: World, work: Work, connections: number): Options {
 }
 
 /** autocannon itself keeps whole milliseconds and counts by the second; both are too coarse here. Resolves to the number of connection errors. */
-function run(options: Options, onAnswer: (status: number, time: number, elapsed: number, stop: () => void) => void): Promise<number> {
+function run(
+  options: Options,
+  onAnswer: (status: number, time: number, elapsed: number, stop: () => void) => void
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const instance = autocannon(options, (error: Error | null, result) => (error ? reject(error) : resolve(result.errors)))
     const started = performance.now()
@@ -97,7 +105,9 @@ function requestsOf(world: World, work: Work, connection: number): Request[] {
 function refuseUnexpected({ url }: World, { title, status }: Work, statuses: Map<number, number>, errors: number): void {
   const others = [...statuses].filter(([code]) => code !== status)
   if (others.length > 0 || errors > 0 || statuses.size === 0) {
-    throw new Error(`${title} at ${url}: expected only ${status}, got ${JSON.stringify(Object.fromEntries(statuses))} and ${errors} connection errors`)
+    throw new Error(
+      `${title} at ${url}: expected only ${status}, got ${JSON.stringify(Object.fromEntries(statuses))} and ${errors} connection errors`
+    )
   }
 }
 

@@ -36,7 +36,12 @@ async function main(): Promise<void> {
     const statements = await countStatements(support)
     const [cpu] = cpus()
     const results: Results = {
-      machine: { node: process.versions.node, cpus: cpus().length, cpu: cpu?.model ?? 'unknown', load_average: { before, after: loadavg()[0]! } },
+      machine: {
+        node: process.versions.node,
+        cpus: cpus().length,
+        cpu: cpu?.model ?? 'unknown',
+        load_average: { before, after: loadavg()[0]! }
+      },
       plan,
       lines: summarize(samples),
       ratios: ratios(samples, pairs),

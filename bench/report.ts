@@ -20,19 +20,52 @@ export function report({ machine, plan, lines, ratios, statements }: Results, co
       `Server CPU is per request and without that of PostgreSQL.`,
     table(
       ['work', 'connections', 'server', 'requests/s', 'least–most', 'p50 ms', 'p99 ms', 'server CPU ms'],
-      lines.map((line) => [work[line.work].title, line.connections, title(line.contestant), whole(line.per_second), `${whole(line.least)}–${whole(line.most)}`, fine(line.p50_ms), fine(line.p99_ms), line.cpu_ms === null ? '' : fine(line.cpu_ms)])
+      lines.map((line) => [
+        work[line.work].title,
+        line.connections,
+        title(line.contestant),
+        whole(line.per_second),
+        `${whole(line.least)}–${whole(line.most)}`,
+        fine(line.p50_ms),
+        fine(line.p99_ms),
+        line.cpu_ms === null ? '' : fine(line.cpu_ms)
+      ])
     ),
-    pivot('requests/s, how many times', ratios, ({ contestant, against }) => `${title(contestant)} : ${title(against)}`, (each) => `${fine(each.ratio)} (${fine(each.least)}–${fine(each.most)})`),
-    pivot('SQL statements per request', statements, ({ contestant }) => title(contestant), ({ per_request }) => per_request.toFixed(1))
+    pivot(
+      'requests/s, how many times',
+      ratios,
+      ({ contestant, against }) => `${title(contestant)} : ${title(against)}`,
+      (each) => `${fine(each.ratio)} (${fine(each.least)}–${fine(each.most)})`
+    ),
+    pivot(
+      'SQL statements per request',
+      statements,
+      ({ contestant }) => title(contestant),
+      ({ per_request }) => per_request.toFixed(1)
+    )
   ].join('\n\n')
 }
 
 /** A row for each kind of work and number of connections, a column for each name. */
-function pivot<T extends { work: WorkName; connections: number }>(head: string, items: T[], columnOf: (item: T) => string, cell: (item: T) => string): string {
+function pivot<T extends { work: WorkName; connections: number }>(
+  head: string,
+  items: T[],
+  columnOf: (item: T) => string,
+  cell: (item: T) => string
+): string {
   const columns = [...new Set(items.map(columnOf))]
   const rowOf = (item: T) => `${work[item.work].title} | ${item.connections}`
-  const cellsOf = (row: string) => columns.map((column) => items.filter((item) => rowOf(item) === row && columnOf(item) === column).map(cell).join())
-  return table([head, 'connections', ...columns], [...new Set(items.map(rowOf))].map((row) => [row, ...cellsOf(row)]))
+  const cellsOf = (row: string) =>
+    columns.map((column) =>
+      items
+        .filter((item) => rowOf(item) === row && columnOf(item) === column)
+        .map(cell)
+        .join()
+    )
+  return table(
+    [head, 'connections', ...columns],
+    [...new Set(items.map(rowOf))].map((row) => [row, ...cellsOf(row)])
+  )
 }
 
 function table(head: string[], rows: (string | number)[][]): string {

@@ -36,7 +36,13 @@ export async function runRounds(field: Field, plan: Plan, progress: (text: strin
       for (const connections of CONNECTIONS) {
         for (const { contestant, started } of order) {
           if (!contestant.does.includes(name)) continue
-          samples.push({ round, work: name, connections, contestant: contestant.name, ...(await measure(started, work[name], connections, plan.measure_ms)) })
+          samples.push({
+            round,
+            work: name,
+            connections,
+            contestant: contestant.name,
+            ...(await measure(started, work[name], connections, plan.measure_ms))
+          })
         }
       }
     }

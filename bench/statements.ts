@@ -26,11 +26,18 @@ export async function countStatements(support: TestSupport): Promise<StatementCo
     const preload = new URL('count-statements.js', import.meta.url).href
     const started = await start({ NODE_OPTIONS: `--import=${preload}`, BENCH_COUNT_FILE: file })
     try {
-      for (const name of contestant === 'bare-sqlite' ? (['patch', 'get', 'message'] as const) : (['patch', 'get', 'message', 'refused'] as const)) {
+      for (const name of contestant === 'bare-sqlite'
+        ? (['patch', 'get', 'message'] as const)
+        : (['patch', 'get', 'message', 'refused'] as const)) {
         for (const connections of CONNECTIONS) {
           const before = await readCount(started, file)
           await send(started.world, work[name], connections, REQUESTS)
-          counts.push({ contestant, work: name, connections, per_request: ((await readCount(started, file)) - before) / REQUESTS })
+          counts.push({
+            contestant,
+            work: name,
+            connections,
+            per_request: ((await readCount(started, file)) - before) / REQUESTS
+          })
         }
       }
     } finally {

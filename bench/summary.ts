@@ -49,11 +49,27 @@ export function summarize(samples: Sample[]): Line[] {
 export function ratios(samples: Sample[], pairs: readonly (readonly [string, string])[]): Ratio[] {
   return eachCell((work, connections) => {
     const rates = (contestant: string) =>
-      new Map(samples.filter((sample) => sample.work === work && sample.connections === connections && sample.contestant === contestant).map(({ round, per_second }) => [round, per_second]))
+      new Map(
+        samples
+          .filter((sample) => sample.work === work && sample.connections === connections && sample.contestant === contestant)
+          .map(({ round, per_second }) => [round, per_second])
+      )
     return pairs.flatMap(([contestant, against]) => {
       const [own, other] = [rates(contestant), rates(against)]
       const quotients = [...own].flatMap(([round, rate]) => (other.has(round) ? [rate / other.get(round)!] : []))
-      return quotients.length > 0 ? [{ work, connections, contestant, against, ratio: median(quotients), least: Math.min(...quotients), most: Math.max(...quotients) }] : []
+      return quotients.length > 0
+        ? [
+            {
+              work,
+              connections,
+              contestant,
+              against,
+              ratio: median(quotients),
+              least: Math.min(...quotients),
+              most: Math.max(...quotients)
+            }
+          ]
+        : []
     })
   })
 }

@@ -18,7 +18,11 @@ export const work = {
     title: 'PATCH /tasks/:id',
     status: 200,
     by: 'owner',
-    request: ({ tasks }, n) => ({ method: 'PATCH', path: `/tasks/${at(tasks, n)}`, body: JSON.stringify({ because: `reason ${n}` }) })
+    request: ({ tasks }, n) => ({
+      method: 'PATCH',
+      path: `/tasks/${at(tasks, n)}`,
+      body: JSON.stringify({ because: `reason ${n}` })
+    })
   },
   get: {
     name: 'get',
@@ -32,14 +36,22 @@ export const work = {
     title: 'POST /messages',
     status: 201,
     by: 'owner',
-    request: ({ sessions }, n) => ({ method: 'POST', path: '/messages', body: JSON.stringify({ session_id: at(sessions, n), role: 'assistant', content: `Line ${n} of what the agent said.` }) })
+    request: ({ sessions }, n) => ({
+      method: 'POST',
+      path: '/messages',
+      body: JSON.stringify({ session_id: at(sessions, n), role: 'assistant', content: `Line ${n} of what the agent said.` })
+    })
   },
   refused: {
     name: 'refused',
     title: 'PATCH /tasks/:id, a stranger (404)',
     status: 404,
     by: 'stranger',
-    request: ({ tasks }, n) => ({ method: 'PATCH', path: `/tasks/${at(tasks, n)}`, body: JSON.stringify({ because: `reason ${n}` }) })
+    request: ({ tasks }, n) => ({
+      method: 'PATCH',
+      path: `/tasks/${at(tasks, n)}`,
+      body: JSON.stringify({ because: `reason ${n}` })
+    })
   }
 } as const satisfies Record<string, Work>
 

@@ -25,7 +25,9 @@ export async function authorizeNaively(context: HookContext, next: NextFunction)
   const session = (await app.service('sessions').get(record['session_id'] as Id)) as Row
   const worktree = (await app.service('worktrees').get(session['worktree_id'] as Id)) as Row
   const user = params['user'] as Row
-  const grants = (await app.service('grants').find({ query: { worktree_id: worktree['worktree_id'], user_id: user['user_id'] }, paginate: false })) as Row[]
+  const grants = (await app
+    .service('grants')
+    .find({ query: { worktree_id: worktree['worktree_id'], user_id: user['user_id'] }, paginate: false })) as Row[]
   const level = grants[0]?.['level'] ?? worktree['others_can']
   if (level === 'none') throw new NotFound(`No record found for id '${String(id)}'`)
   await next()
@@ -53,7 +55,13 @@ let seq = 0
 export async function stampMessage({ data, params }: HookContext): Promise<void> {
   const now = new Date().toISOString()
   seq += 1
-  Object.assign(data as object, { message_id: randomUUID(), seq, created_at: now, created_by: (params['user'] as Row)['user_id'], updated_at: now })
+  Object.assign(data as object, {
+    message_id: randomUUID(),
+    seq,
+    created_at: now,
+    created_by: (params['user'] as Row)['user_id'],
+    updated_at: now
+  })
 }
 
 async function writeRow({ app, path, method, id, params }: HookContext, decision: 'allow' | 'deny'): Promise<void> {

@@ -8,7 +8,10 @@ const answer = Buffer.from(JSON.stringify(constantTask))
 
 const server = createServer((request, response) => {
   request.resume().once('end', () => {
-    response.writeHead(request.method === 'POST' ? 201 : 200, { 'content-type': 'application/json', 'content-length': answer.length })
+    response.writeHead(request.method === 'POST' ? 201 : 200, {
+      'content-type': 'application/json',
+      'content-length': answer.length
+    })
     response.end(answer)
   })
 })

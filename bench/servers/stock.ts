@@ -38,7 +38,15 @@ app.set('authentication', {
   jwtOptions: { audience: 'https://example.com', algorithm: 'HS256', expiresIn: '1d' }
 })
 
-const tables = { users: 'user_id', worktrees: 'worktree_id', grants: 'grant_id', sessions: 'session_id', tasks: 'task_id', messages: 'message_id', journal: 'id' }
+const tables = {
+  users: 'user_id',
+  worktrees: 'worktree_id',
+  grants: 'grant_id',
+  sessions: 'session_id',
+  tasks: 'task_id',
+  messages: 'message_id',
+  journal: 'id'
+}
 for (const [name, id] of Object.entries(tables)) app.use(name, new KnexService({ Model: database, name, id }))
 
 const authentication = new AuthenticationService(app)
@@ -51,4 +59,9 @@ app.service('messages').hooks({ around: { all: [signedIn, ...rights] }, before: 
 
 const tokenOf = (subject: string) => authentication.createAccessToken({}, { subject })
 const { owner, stranger, sessions, tasks } = records
-await serve(await app.listen(ANY_PORT as never), { token: await tokenOf(owner), stranger: await tokenOf(stranger), sessions, tasks })
+await serve(await app.listen(ANY_PORT as never), {
+  token: await tokenOf(owner),
+  stranger: await tokenOf(stranger),
+  sessions,
+  tasks
+})

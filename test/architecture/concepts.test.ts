@@ -22,7 +22,9 @@ const GLOSSARY = 'context/concepts/words.md'
 const SECTIONS = ['Words', 'Rules', 'Path', 'Why so', 'Not']
 
 describe('what is written about the code', () => {
-  const pages = readdirSync(join(ROOT, 'context/concepts')).filter((file) => file.endsWith('.md')).map((file) => `context/concepts/${file}`)
+  const pages = readdirSync(join(ROOT, 'context/concepts'))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `context/concepts/${file}`)
   const titles = testSources().flatMap(titlesIn)
 
   it('there are concepts, and the tests have titles', () => {
@@ -63,7 +65,9 @@ describe('what is written about the code', () => {
       const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
       const named = [...text.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[\w:-]+)/g)].map(([, script]) => script!)
       expect(named.filter((script) => !(script in scripts))).to.deep.equal([])
-      const readers = ['apps/daemon/src/config.ts', 'packages/executor/src/environment.ts'].map((file) => readFileSync(join(ROOT, file), 'utf8'))
+      const readers = ['apps/daemon/src/config.ts', 'packages/executor/src/environment.ts'].map((file) =>
+        readFileSync(join(ROOT, file), 'utf8')
+      )
       const settings = [...text.matchAll(/\bSTOA_[A-Z_]*[A-Z]/g)].map(([setting]) => setting)
       expect(settings.filter((setting) => !readers.some((code) => code.includes(`'${setting}'`)))).to.deep.equal([])
       expect(pathsIn(text).filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([])
@@ -81,12 +85,21 @@ function testSources(): string[] {
 /** What stands in `it(…)`, with an ellipsis for each part that is put in. */
 function titlesIn(source: string): string[] {
   const found = source.matchAll(/\bit\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g)
-  return [...found].map(([, single, double, template]) => (single ?? double ?? template!.replace(/\$\{[^}]*\}/g, '…')).replace(/\\(.)/g, '$1'))
+  return [...found].map(([, single, double, template]) =>
+    (single ?? double ?? template!.replace(/\$\{[^}]*\}/g, '…')).replace(/\\(.)/g, '$1')
+  )
 }
 
 /** Either has an ellipsis where something varies; what stands before and after it has to be the same. */
 function agree(quoted: string, title: string): boolean {
-  const loosely = (text: string) => new RegExp(`^${text.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`, 's')
+  const loosely = (text: string) =>
+    new RegExp(
+      `^${text
+        .split('…')
+        .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+        .join('.*')}$`,
+      's'
+    )
   return (
     quoted === title ||
     (quoted.includes('…') && loosely(quoted).test(title)) ||
@@ -108,7 +121,10 @@ function expand(path: string): string[] {
 /** The numbered rules, each with the lines that belong to it. */
 function rulesIn(text: string): string[] {
   const section = /^## Rules\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text)?.[1] ?? ''
-  return section.split(/^(?=\d+\. )/m).filter((part) => /^\d+\. /.test(part)).map((part) => part.replace(/\s+/g, ' ').trim())
+  return section
+    .split(/^(?=\d+\. )/m)
+    .filter((part) => /^\d+\. /.test(part))
+    .map((part) => part.replace(/\s+/g, ' ').trim())
 }
 
 function quotedIn(rule: string): string[] {

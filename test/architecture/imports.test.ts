@@ -11,26 +11,35 @@ describe('what imports what', () => {
 
   /** `file → what it imports`, for each import that is not allowed. */
   const wrong = (files: Source[], isWrong: (imported: Import, file: Source) => boolean): string[] =>
-    files.flatMap((file) => file.imports.filter((imported) => isWrong(imported, file)).map(({ name }) => `${file.path} → ${name}`))
+    files.flatMap((file) =>
+      file.imports.filter((imported) => isWrong(imported, file)).map(({ name }) => `${file.path} → ${name}`)
+    )
 
   const using = (files: Source[], forbidden: RegExp): string[] =>
     files.flatMap(({ path, code }) => [...code.matchAll(new RegExp(forbidden, 'g'))].map(([found]) => `${path} uses ${found}`))
 
   it('there are sources in all three packages, and every relative import is of one of them', () => {
-    for (const folder of ['packages/core/src', 'packages/executor/src', 'apps/daemon/src']) expect(inside(folder), folder).not.to.be.empty
+    for (const folder of ['packages/core/src', 'packages/executor/src', 'apps/daemon/src'])
+      expect(inside(folder), folder).not.to.be.empty
     const paths = new Set(sources.map(({ path }) => path))
     expect(wrong(sources, ({ name, path }) => name.startsWith('.') && !paths.has(path))).to.deep.equal([])
   })
 
   it('core imports itself and typebox, and nothing else, of node neither', () => {
     expect(
-      wrong(inside('packages/core/src'), ({ name, path }) => !path.startsWith('packages/core/src/') && name !== '@sinclair/typebox')
+      wrong(
+        inside('packages/core/src'),
+        ({ name, path }) => !path.startsWith('packages/core/src/') && name !== '@sinclair/typebox'
+      )
     ).to.deep.equal([])
   })
 
   it('core does not look at the clock, at chance or at the process', () => {
     expect(
-      using(inside('packages/core/src'), /Date\.now|new Date\(\)|Math\.random|\bprocess\.|\bglobalThis\b|\bcrypto\.|\bperformance\./)
+      using(
+        inside('packages/core/src'),
+        /Date\.now|new Date\(\)|Math\.random|\bprocess\.|\bglobalThis\b|\bcrypto\.|\bperformance\./
+      )
     ).to.deep.equal([])
   })
 
@@ -38,7 +47,10 @@ describe('what imports what', () => {
     const packages = [...inside('packages/core/src'), ...inside('packages/executor/src')]
     expect(wrong(packages, ({ name, path }) => name.startsWith('@stoa/daemon') || path.startsWith('apps/'))).to.deep.equal([])
     expect(
-      wrong(inside('apps/daemon/src'), ({ name, path }) => name.startsWith('@stoa/executor') || path.startsWith('packages/executor'))
+      wrong(
+        inside('apps/daemon/src'),
+        ({ name, path }) => name.startsWith('@stoa/executor') || path.startsWith('packages/executor')
+      )
     ).to.deep.equal([])
   })
 
@@ -54,7 +66,9 @@ describe('what imports what', () => {
   })
 
   it('db/ knows nothing of hooks, services or http', () => {
-    expect(wrong(inside('apps/daemon/src/db'), ({ path }) => /^apps\/daemon\/src\/(hooks|services|http|realtime)\//.test(path))).to.deep.equal([])
+    expect(
+      wrong(inside('apps/daemon/src/db'), ({ path }) => /^apps\/daemon\/src\/(hooks|services|http|realtime)\//.test(path))
+    ).to.deep.equal([])
   })
 
   it('hooks import no service, not its types either', () => {
@@ -64,7 +78,12 @@ describe('what imports what', () => {
   it('a service does not import from the folder of another', () => {
     const ofOther = ({ path }: Import, file: Source) =>
       dirname(path).startsWith('apps/daemon/src/services/') && dirname(path) !== dirname(file.path)
-    expect(wrong(inside('apps/daemon/src/services').filter(({ path }) => path !== 'apps/daemon/src/services/index.ts'), ofOther)).to.deep.equal([])
+    expect(
+      wrong(
+        inside('apps/daemon/src/services').filter(({ path }) => path !== 'apps/daemon/src/services/index.ts'),
+        ofOther
+      )
+    ).to.deep.equal([])
   })
 
   it('no import goes round in a circle', () => {
@@ -75,7 +94,9 @@ describe('what imports what', () => {
   it('no file has a default export, and none has the name of nothing in particular', () => {
     const all = [...sources, ...sourcesUnder('test').filter(({ path }) => !/\/(dist|node_modules)\//.test(path))]
     expect(using(all, /^export default\b|\bas default\b/m)).to.deep.equal([])
-    expect(all.map(({ path }) => path).filter((path) => /^(utils?|helpers?|common|misc)$/.test(basename(path, '.ts')))).to.deep.equal([])
+    expect(
+      all.map(({ path }) => path).filter((path) => /^(utils?|helpers?|common|misc)$/.test(basename(path, '.ts')))
+    ).to.deep.equal([])
   })
 })
 
@@ -97,7 +118,9 @@ interface Source {
 
 function sourcesUnder(folder: string): Source[] {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-  return files.filter((file) => file.endsWith('.ts') && !/(^|\/)(node_modules|dist)\//.test(file)).map((file) => sourceOf(join(folder, file)))
+  return files
+    .filter((file) => file.endsWith('.ts') && !/(^|\/)(node_modules|dist)\//.test(file))
+    .map((file) => sourceOf(join(folder, file)))
 }
 
 function sourceOf(path: string): Source {
@@ -106,9 +129,11 @@ function sourceOf(path: string): Source {
     ...code.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm),
     ...code.matchAll(/\b(?:import|require|createRequire\([^)]*\))(\()'([^']+)'/g)
   ]
-  const imports = statements.map(
-    ([, kind, name]): Import => ({ name: name!, path: targetOf(path, name!), typeOnly: kind?.startsWith('type') === true })
-  )
+  const imports = statements.map(([, kind, name]): Import => ({
+    name: name!,
+    path: targetOf(path, name!),
+    typeOnly: kind?.startsWith('type') === true
+  }))
   return { path, code, imports }
 }
 

@@ -35,7 +35,9 @@ describe('the catalogue of errors', () => {
 
   it('gives every code the status that the contract promises', () => {
     const statuses = Object.entries(contract).flatMap(([status, codes]) => codes.map((code) => [code, Number(status)]))
-    expect(Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status]))).to.deep.equal(Object.fromEntries(statuses))
+    expect(Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status]))).to.deep.equal(
+      Object.fromEntries(statuses)
+    )
   })
 
   it('says in one or more whole sentences what happened, and names no path, table or token', () => {

@@ -48,7 +48,9 @@ describe('the OpenAPI document', () => {
   })
 
   it('asks for a credential wherever the policy does', () => {
-    const open = operations.filter(({ operation }) => operation.security?.length === 0).map(({ operation }) => operation.operationId)
+    const open = operations
+      .filter(({ operation }) => operation.security?.length === 0)
+      .map(({ operation }) => operation.operationId)
     expect(open.sort()).to.deep.equal([
       'authentication.create',
       'health.get',
@@ -68,10 +70,14 @@ describe('the OpenAPI document', () => {
 
   it('lists every error code of the catalogue under its status, and no other', () => {
     const listed = Object.entries(document.components.responses).flatMap(([name, response]) => {
-      const part = response.content['application/json']!.schema.allOf[1] as { properties: { data: { properties: { code: { enum: string[] } } } } }
+      const part = response.content['application/json']!.schema.allOf[1] as {
+        properties: { data: { properties: { code: { enum: string[] } } } }
+      }
       return part.properties.data.properties.code.enum.map((code) => [code, Number(name.replace('Error', ''))])
     })
-    expect(Object.fromEntries(listed)).to.deep.equal(Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status])))
+    expect(Object.fromEntries(listed)).to.deep.equal(
+      Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status]))
+    )
   })
 
   it('offers no PUT', () => {
@@ -104,7 +110,10 @@ describe('the OpenAPI document', () => {
   it('lets no patch name a parent in its body', () => {
     for (const action of Object.keys(policies).filter((name) => name.endsWith('.patch'))) {
       const body = operationOf(action).requestBody as { content: { 'application/json': { schema: { $ref: string } } } }
-      const schema = resolve(document, body.content['application/json'].schema.$ref) as { properties: object; additionalProperties: boolean }
+      const schema = resolve(document, body.content['application/json'].schema.$ref) as {
+        properties: object
+        additionalProperties: boolean
+      }
       expect(schema.properties, action).not.to.have.any.keys('session_id', 'worktree_id', 'task_id', 'user_id')
       expect(schema.additionalProperties, action).to.equal(false)
     }

@@ -54,7 +54,9 @@ describe('the ordinary Feathers clients', () => {
 
         const patched = await app.service('sessions').patch(session.session_id, { title: 'two' }, { query: { $version: 1 } })
         expect(patched).to.include({ title: 'two', version: 2 })
-        const stale = await failureOf(app.service('sessions').patch(session.session_id, { title: 'three' }, { query: { $version: 1 } }))
+        const stale = await failureOf(
+          app.service('sessions').patch(session.session_id, { title: 'three' }, { query: { $version: 1 } })
+        )
         expect(stale.data).to.include({ code: 'version_conflict', current_version: 2 })
 
         await app.logout()

@@ -27,9 +27,13 @@ describe('first starts at the same moment in one home', () => {
       { length: STARTS },
       () => new Worker(new URL('first-start-worker.js', import.meta.url), { workerData: { turn, homes } })
     )
-    const ended = Promise.all(workers.map((worker) => new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject))))
+    const ended = Promise.all(
+      workers.map((worker) => new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject)))
+    )
     for (const worker of workers) {
-      worker.on('message', ({ home, secret }: { home: string; secret: string }) => found.set(home, (found.get(home) ?? new Set()).add(secret)))
+      worker.on('message', ({ home, secret }: { home: string; secret: string }) =>
+        found.set(home, (found.get(home) ?? new Set()).add(secret))
+      )
     }
     for (let round = 1; round <= ROUNDS; round += 1) {
       while (Atomics.load(turn, 1) < STARTS * round) await nextTurn()

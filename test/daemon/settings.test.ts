@@ -47,7 +47,9 @@ describe('the settings of a daemon', () => {
 
   it('an admin with a bad e-mail address or a short password: it does not start and does not repeat the password', async () => {
     await expectRefused({ ...WITH_ADMIN, STOA_ADMIN_EMAIL: 'root' }, [/STOA_ADMIN_EMAIL must be an e-mail address/])
-    expect(await expectRefused({ ...WITH_ADMIN, STOA_ADMIN_PASSWORD: 'sh0rt!' }, [/STOA_ADMIN_PASSWORD must have 8 to 256 characters/])).not.to.contain('sh0rt!')
+    expect(
+      await expectRefused({ ...WITH_ADMIN, STOA_ADMIN_PASSWORD: 'sh0rt!' }, [/STOA_ADMIN_PASSWORD must have 8 to 256 characters/])
+    ).not.to.contain('sh0rt!')
   })
 
   it('a port that is taken: it does not start and names the setting', async () => {
@@ -62,7 +64,9 @@ describe('the settings of a daemon', () => {
   })
 
   it('a PostgreSQL that is not there: it does not start and names the setting, without the password', async () => {
-    const said = await expectRefused({ ...WITH_ADMIN, STOA_DATABASE_URL: 'postgres://stoa:pg-secret@127.0.0.1:1/stoa' }, [/STOA_DATABASE_URL/])
+    const said = await expectRefused({ ...WITH_ADMIN, STOA_DATABASE_URL: 'postgres://stoa:pg-secret@127.0.0.1:1/stoa' }, [
+      /STOA_DATABASE_URL/
+    ])
     expect(said).not.to.contain('pg-secret')
   })
 
@@ -98,7 +102,9 @@ describe('the settings of a daemon', () => {
     const { accessToken, user } = await made(signIn())
     expect((await signIn()).status).to.equal(401)
     await made(
-      client(url!, String(accessToken)).patch(`/users/${text(user as Record<string, unknown>, 'user_id')}`, { password: 'chosen by a person' })
+      client(url!, String(accessToken)).patch(`/users/${text(user as Record<string, unknown>, 'user_id')}`, {
+        password: 'chosen by a person'
+      })
     )
     first.signal('SIGTERM')
     expect(await first.ended).to.equal(0)

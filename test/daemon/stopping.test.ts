@@ -109,7 +109,9 @@ async function refuses(url: string): Promise<void> {
   const { hostname, port } = new URL(url)
   for (;;) {
     const probe = connect(Number(port), hostname)
-    const taken = await Promise.race([once(probe, 'connect').then(() => true), once(probe, 'error').then(() => false)]).catch(() => false)
+    const taken = await Promise.race([once(probe, 'connect').then(() => true), once(probe, 'error').then(() => false)]).catch(
+      () => false
+    )
     probe.destroy()
     if (!taken) return
   }

@@ -92,7 +92,10 @@ describe('Feathers’ rules for database adapters', () => {
       const people = app.service('people') as unknown as PeopleService
       const { id } = await people.create({ name: 'Eve', age: 44 })
       expect(await people.findWithoutScope({})).to.deep.include({ total: 0, data: [] })
-      expect(await people.findWithoutScope({ query: { $or: [{ name: 'Eve' }, { age: 44 }] } })).to.deep.include({ total: 0, data: [] })
+      expect(await people.findWithoutScope({ query: { $or: [{ name: 'Eve' }, { age: 44 }] } })).to.deep.include({
+        total: 0,
+        data: []
+      })
       await people.remove(String(id))
     })
   })

@@ -20,7 +20,8 @@ describe('units of SQLite that share a transaction', () => {
   before(async () => {
     home = await makeDirectory()
     const url = join(home, 'units.db')
-    const up: Migration['up'] = async (knex) => knex.raw('CREATE TABLE counters (id TEXT PRIMARY KEY, version INTEGER NOT NULL DEFAULT 1)')
+    const up: Migration['up'] = async (knex) =>
+      knex.raw('CREATE TABLE counters (id TEXT PRIMARY KEY, version INTEGER NOT NULL DEFAULT 1)')
     await migrate(url, [...migrations, { name: '9999_add_counters', up }])
     db = await openSqlite(url)
   })
@@ -62,28 +63,49 @@ describe('units of SQLite that share a transaction', () => {
   }
 
   it('a unit that breaks a constraint is refused alone; the others of its group are written', async () => {
-    expect(await together([{ do: 'create', id: 'a' }, { do: 'create', id: 'a' }, { do: 'create', id: 'b' }])).to.deep.equal({
+    expect(
+      await together([
+        { do: 'create', id: 'a' },
+        { do: 'create', id: 'a' },
+        { do: 'create', id: 'b' }
+      ])
+    ).to.deep.equal({
       answers: [1, 'duplicate', 1],
       counters: { a: 1, b: 1, right: 1 },
-      journal: [[0, 1], [2, 1]]
+      journal: [
+        [0, 1],
+        [2, 1]
+      ]
     })
   })
 
   it('a unit that holds in part leaves nothing, and the others of its group are written', async () => {
     expect(
-      await together([{ do: 'create', id: 'a' }, { do: 'bumpBoth', id: 'a', other: 'missing', right: 1 }, { do: 'bump', id: 'a', right: 1 }])
+      await together([
+        { do: 'create', id: 'a' },
+        { do: 'bumpBoth', id: 'a', other: 'missing', right: 1 },
+        { do: 'bump', id: 'a', right: 1 }
+      ])
     ).to.deep.equal({
       answers: [1, null, 2],
       counters: { a: 2, right: 1 },
-      journal: [[0, 1], [2, 2]]
+      journal: [
+        [0, 1],
+        [2, 2]
+      ]
     })
   })
 
   it('a unit that does not hold leaves nothing of its bookkeeping either', async () => {
-    expect(await together([{ do: 'create', id: 'a' }, { do: 'bookThenBump', id: 'a', other: 'missing', right: 1 }, { do: 'note' }])).to.deep.equal({
+    expect(
+      await together([{ do: 'create', id: 'a' }, { do: 'bookThenBump', id: 'a', other: 'missing', right: 1 }, { do: 'note' }])
+    ).to.deep.equal({
       answers: [1, null, 'recorded'],
       counters: { a: 1, right: 1 },
-      journal: [[0, 1], [2, null]]
+      journal: [
+        [0, 1],
+        [2, null]
+      ]
     })
   })
 
@@ -92,7 +114,12 @@ describe('units of SQLite that share a transaction', () => {
     expect(await together([{ do: 'create', id: 'a' }, bump, { do: 'revoke' }, bump, { ...bump, right: 2 }])).to.deep.equal({
       answers: [1, 2, 2, null, 3],
       counters: { a: 3, right: 2 },
-      journal: [[0, 1], [1, 2], [2, 2], [4, 3]]
+      journal: [
+        [0, 1],
+        [1, 2],
+        [2, 2],
+        [4, 3]
+      ]
     })
   })
 

@@ -16,9 +16,9 @@ describe('the schema of a database', function () {
   this.timeout(180_000)
 
   it('the migrations are named NNNN_verb_object, numbered without a gap, in the order of their list', () => {
-    expect(
-      names.map((name) => /^(\d{4})_[a-z]+(_[a-z]+)+$/.exec(name)?.[1])
-    ).to.deep.equal(names.map((_, index) => String(index + 1).padStart(4, '0')))
+    expect(names.map((name) => /^(\d{4})_[a-z]+(_[a-z]+)+$/.exec(name)?.[1])).to.deep.equal(
+      names.map((_, index) => String(index + 1).padStart(4, '0'))
+    )
   })
 
   eachStore((kind) => {
@@ -28,7 +28,9 @@ describe('the schema of a database', function () {
       const schema = await schemaOf(kind, store)
       expect(await migrate(store.url)).to.deep.equal([])
       expect(await schemaOf(kind, store)).to.deep.equal(schema)
-      expect((await rows(store.connect(), 'SELECT name FROM stoa_migrations ORDER BY name')).map(({ name }) => name)).to.deep.equal(names)
+      expect(
+        (await rows(store.connect(), 'SELECT name FROM stoa_migrations ORDER BY name')).map(({ name }) => name)
+      ).to.deep.equal(names)
     })
 
     it('a database that lacks the last migration is given that one alone', async () => {
@@ -59,7 +61,10 @@ describe('the schema of a database', function () {
       await connection('stoa_migrations').insert({ name: '9999_add_the_future', applied_at: new Date().toISOString() })
       const schema = await schemaOf(kind, store)
       const settings = { STOA_HOME: store.home, ...WITH_ADMIN }
-      const { code, stderr } = await refusedStart({ ...settings, ...(kind.name === 'PostgreSQL' && { STOA_DATABASE_URL: store.url }) })
+      const { code, stderr } = await refusedStart({
+        ...settings,
+        ...(kind.name === 'PostgreSQL' && { STOA_DATABASE_URL: store.url })
+      })
       expect(code).to.equal(1)
       expect(stderr).to.match(/the database is newer than this daemon \(it has 9999_add_the_future\): start the newer version/)
       expect(await schemaOf(kind, store)).to.deep.equal(schema)
@@ -72,7 +77,9 @@ describe('the schema of a database', function () {
         const daemons = await Promise.all([store.start(), store.start()])
         const connection = store.connect()
         expect(await rows(connection, 'SELECT email, role FROM users')).to.deep.equal([{ email: ADMIN.email, role: 'admin' }])
-        expect(await rows(connection, `SELECT action, kind FROM journal`)).to.deep.equal([{ action: 'users.create', kind: 'system' }])
+        expect(await rows(connection, `SELECT action, kind FROM journal`)).to.deep.equal([
+          { action: 'users.create', kind: 'system' }
+        ])
         const [one, two] = daemons.map(({ url }) => url)
         const signedIn = await made(client(one!).post('/authentication', { strategy: 'local', ...ADMIN }))
         expect((await client(two!, text(signedIn, 'accessToken')).get('/users')).body['total']).to.equal(1)

@@ -7,7 +7,13 @@ import type { Table } from '@stoa/daemon/db/tables'
 import { Sql, deleteWhere, insertWhere, updateWhere } from '@stoa/daemon/db/write'
 import { randomUUID } from 'node:crypto'
 
-const table: Table = { name: 'people', id: 'id', columns: ['id', 'name', 'age', 'time', 'created'], hidden: ['version'], booleans: ['created'] }
+const table: Table = {
+  name: 'people',
+  id: 'id',
+  columns: ['id', 'name', 'age', 'time', 'created'],
+  hidden: ['version'],
+  booleans: ['created']
+}
 
 /** The daemon's query language and its way to write over a plain table, without rights: what Feathers' suite can ask. */
 export class PeopleService extends RecordService {

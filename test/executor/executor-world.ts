@@ -97,7 +97,8 @@ export function executorWorld() {
 
     read: ({ task_id }: Queued): Promise<Body> => made(ann.rest.get(`/tasks/${task_id}`)),
 
-    transcript: async ({ session_id }: Queued): Promise<Body[]> => rowsOf(await ann.rest.get(`/messages?session_id=${session_id}`))
+    transcript: async ({ session_id }: Queued): Promise<Body[]> =>
+      rowsOf(await ann.rest.get(`/messages?session_id=${session_id}`))
   }
 }
 

@@ -19,7 +19,9 @@ describe('an executor in a git work tree', () => {
   })
 
   it('reports the commit that the command made, its message and its branch', async () => {
-    const task = await queue("git checkout -q -b feature && echo x >x && git add x && git commit -q -m 'add x' -m 'because it was missing'")
+    const task = await queue(
+      "git checkout -q -b feature && echo x >x && git add x && git commit -q -m 'add x' -m 'because it was missing'"
+    )
     await execute(task)
 
     expect((await read(task))['git_state']).to.deep.equal({

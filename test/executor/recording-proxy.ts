@@ -44,7 +44,9 @@ export async function recordingProxy(
     if (instead === 'hang up') return void response.destroy()
     if (typeof instead === 'object') {
       recorded.status = instead.answer
-      return void response.writeHead(instead.answer, { 'content-type': 'application/json' }).end(JSON.stringify(instead.body ?? {}))
+      return void response
+        .writeHead(instead.answer, { 'content-type': 'application/json' })
+        .end(JSON.stringify(instead.body ?? {}))
     }
     const { host: _, connection: __, 'content-length': ___, ...headers } = recorded.headers
     const answer = await fetch(daemon + recorded.path, { method: recorded.method, headers, ...(text !== '' && { body: text }) })

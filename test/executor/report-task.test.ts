@@ -86,7 +86,8 @@ describe('an executor and its daemon', () => {
   it('tries again when the daemon is away or busy, and stores the output once', async () => {
     const task = await queue('echo once >>runs')
     const { ended } = await execute(task, {
-      trouble: (_, earlier) => (earlier === 0 ? 'hang up' : earlier === 1 ? { answer: 503, body: { data: { code: 'unavailable' } } } : undefined)
+      trouble: (_, earlier) =>
+        earlier === 0 ? 'hang up' : earlier === 1 ? { answer: 503, body: { data: { code: 'unavailable' } } } : undefined
     })
 
     expect(ended).to.include({ code: 0, stderr: '' })

@@ -104,7 +104,9 @@ describe('an executor', () => {
     const environment = { STOA_CANARY_SECRET: 'a canary', OTHER_SECRET: 'another canary', LC_TIME: 'C', TERM: 'dumb' }
     const { proxy } = await execute(task, { environment })
 
-    const seen = Object.fromEntries(lines((await transcript(task))[0]!['content']).map((line) => line.split('=', 2) as [string, string]))
+    const seen = Object.fromEntries(
+      lines((await transcript(task))[0]!['content']).map((line) => line.split('=', 2) as [string, string])
+    )
     // The shell itself sets these.
     for (const own of ['PWD', 'OLDPWD', 'SHLVL', '_']) delete seen[own]
     expect(seen).to.have.all.keys('PATH', 'HOME', 'LANG', 'LC_TIME', 'TERM', 'STOA_TASK_ID', 'STOA_SESSION_ID')

@@ -34,7 +34,9 @@ describe('a worktree of a repository', () => {
   })
 
   it('is a real one, on a branch of its own at the commit that was named, and stays on disk when the record is removed', async () => {
-    const worktree = await made(alice.rest.post('/worktrees', { name: 'real', repo_path: repository, ref: git(repository, 'rev-parse', 'HEAD~1') }))
+    const worktree = await made(
+      alice.rest.post('/worktrees', { name: 'real', repo_path: repository, ref: git(repository, 'rev-parse', 'HEAD~1') })
+    )
     const path = String(worktree['path'])
     expect(worktree).to.include({ repo_path: repository, base_sha: git(repository, 'rev-parse', 'HEAD~1') })
     expect(git(path, 'rev-parse', '--abbrev-ref', 'HEAD')).to.equal(worktree['ref'])
@@ -115,7 +117,12 @@ describe('a worktree of a repository', () => {
   /** The records, the directories and git's own list. */
   async function everything(): Promise<unknown> {
     const { total } = (await alice.rest.get('/worktrees')).body
-    return [total, await readdir(join(daemon.home, 'worktrees')), git(repository, 'worktree', 'list'), git(repository, 'branch', '--list')]
+    return [
+      total,
+      await readdir(join(daemon.home, 'worktrees')),
+      git(repository, 'worktree', 'list'),
+      git(repository, 'branch', '--list')
+    ]
   }
 })
 

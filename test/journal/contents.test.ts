@@ -34,12 +34,16 @@ describe('what the journal keeps of a request', () => {
         await effectOf(() => alice.rest.post('/grants', { worktree_id, user_id: bob.user_id, level: 'view' }))
       ).to.deep.include({ change: 'created', before: grant(null), after: grant('view') })
       const grant_id = text(rowsOf(await find())[0]!, 'grant_id')
-      expect(
-        await effectOf(() => alice.rest.patch(`/grants/${grant_id}`, { level: 'all' }))
-      ).to.deep.include({ change: 'patched', before: grant('view'), after: grant('all') })
-      expect(
-        await effectOf(() => alice.rest.del(`/grants/${grant_id}`))
-      ).to.deep.include({ change: 'removed', before: grant('all'), after: grant(null) })
+      expect(await effectOf(() => alice.rest.patch(`/grants/${grant_id}`, { level: 'all' }))).to.deep.include({
+        change: 'patched',
+        before: grant('view'),
+        after: grant('all')
+      })
+      expect(await effectOf(() => alice.rest.del(`/grants/${grant_id}`))).to.deep.include({
+        change: 'removed',
+        before: grant('all'),
+        after: grant(null)
+      })
     })
 
     it('a role that is changed and a user who is deactivated: the role and the flag before and after', async () => {
@@ -70,16 +74,35 @@ describe('what the journal keeps of a request', () => {
     it('the names of the fields, and nothing of what was written into them, of an allowed request or a refused one', async () => {
       const canary = 'canary-in-the-journal'
       const session = await made(
-        alice.rest.post('/sessions', { worktree_id, title: canary, model: canary, agent: canary, settings: { [canary]: canary }, tools: [canary] })
+        alice.rest.post('/sessions', {
+          worktree_id,
+          title: canary,
+          model: canary,
+          agent: canary,
+          settings: { [canary]: canary },
+          tools: [canary]
+        })
       )
       const session_id = text(session, 'session_id')
-      const task = await made(alice.rest.post('/tasks', { session_id, prompt: canary, requested_model: canary, client_task_id: canary }))
+      const task = await made(
+        alice.rest.post('/tasks', { session_id, prompt: canary, requested_model: canary, client_task_id: canary })
+      )
       const calls = [
         alice.rest.patch(`/sessions/${session_id}`, { title: canary, settings: { [canary]: canary } }),
         bob.rest.patch(`/sessions/${session_id}`, { title: canary }),
-        alice.rest.patch(`/tasks/${text(task, 'task_id')}`, { because: canary, error: { code: canary, message: canary }, usage: { [canary]: 1 } }),
+        alice.rest.patch(`/tasks/${text(task, 'task_id')}`, {
+          because: canary,
+          error: { code: canary, message: canary },
+          usage: { [canary]: 1 }
+        }),
         alice.rest.post('/tasks', { session_id, prompt: `${canary} again`, client_task_id: canary }),
-        alice.rest.post('/messages', { session_id, role: 'user', content: canary, metadata: { [canary]: canary }, client_message_id: canary }),
+        alice.rest.post('/messages', {
+          session_id,
+          role: 'user',
+          content: canary,
+          metadata: { [canary]: canary },
+          client_message_id: canary
+        }),
         alice.rest.post('/worktrees', { name: canary }),
         alice.rest.post('/api-keys', { name: canary }),
         alice.rest.patch(`/users/${alice.user_id}`, { name: canary }),

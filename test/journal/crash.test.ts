@@ -49,7 +49,10 @@ describe('a daemon that is killed under load', function () {
       it(`J9: of ${table}, each version of each row has exactly one allow row, and no allow row is without its change`, async () => {
         const [change, id] = [await changesIn(connection, table), `${table.slice(0, -1)}_id`]
         const versions = new Map(
-          (await rows(connection, `SELECT ${id} AS id, version FROM ${table}`)).map((row) => [String(row['id']), Number(row['version'])])
+          (await rows(connection, `SELECT ${id} AS id, version FROM ${table}`)).map((row) => [
+            String(row['id']),
+            Number(row['version'])
+          ])
         )
         const wrong = [...new Set([...versions.keys(), ...change.keys()])].flatMap((record) => {
           const recorded = change.get(record) ?? []
@@ -80,7 +83,10 @@ describe('a daemon that is killed under load', function () {
            OR s.message_count <> COUNT(m.seq) - COUNT(m.deleted_at)`
       )
       expect(wrong).to.deep.equal([])
-      const halves = await rows(connection, `SELECT metadata FROM messages WHERE metadata IS NOT NULL GROUP BY metadata HAVING COUNT(*) <> 3`)
+      const halves = await rows(
+        connection,
+        `SELECT metadata FROM messages WHERE metadata IS NOT NULL GROUP BY metadata HAVING COUNT(*) <> 3`
+      )
       expect(halves).to.deep.equal([])
     })
   })
@@ -120,7 +126,13 @@ async function write(
       await note('patched', rest.patch(`/messages/${one}`, { content: 'edited' }))
       if (random() < 0.3) await note('removed', rest.del(`/messages/${one}`))
       const metadata = { list: `${random()}` }
-      await note('created', rest.post('/messages', ['a', 'b', 'c'].map((content) => message(content, { metadata }))))
+      await note(
+        'created',
+        rest.post(
+          '/messages',
+          ['a', 'b', 'c'].map((content) => message(content, { metadata }))
+        )
+      )
     }
   } catch (error) {
     // The daemon was killed: whether the last write is there is open, and both are right.

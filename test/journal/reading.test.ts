@@ -69,7 +69,10 @@ describe('reading the journal', () => {
       'ts[$lte]': () => [{ ts: { $lte: middle().ts } }, (row) => row.ts <= middle().ts],
       'ts[$gte] in another zone': () => [{ ts: { $gte: inTokyo(middle().ts) } }, (row) => row.ts >= middle().ts],
       after_seq: () => [{ after_seq: middle().seq }, (row) => row.seq > middle().seq],
-      'two at once': () => [{ actor_id: bob.user_id, decision: 'deny' }, (row) => row.actor_id === bob.user_id && row.decision === 'deny']
+      'two at once': () => [
+        { actor_id: bob.user_id, decision: 'deny' },
+        (row) => row.actor_id === bob.user_id && row.decision === 'deny'
+      ]
     }
     const middle = (): JournalRecord => all[Math.floor(all.length / 2)]!
 

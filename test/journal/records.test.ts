@@ -26,7 +26,11 @@ describe('what one request writes into the journal', () => {
     })
 
     /** Makes one call; it has this status, and these are all the rows it leaves, each named by the answer if there is one. */
-    const expectRows = async (call: () => Promise<Answer>, status: number, expected: (answer: Answer) => Body[]): Promise<Answer> => {
+    const expectRows = async (
+      call: () => Promise<Answer>,
+      status: number,
+      expected: (answer: Answer) => Body[]
+    ): Promise<Answer> => {
       const mark = await world.journalEnd()
       const answer = await call()
       const rows = await world.journalSince(mark)
@@ -46,7 +50,8 @@ describe('what one request writes into the journal', () => {
       effect: null,
       ...row
     })
-    const denied = (person: Person | null, reason_code: string, row: Body): Body => of(person, { decision: 'deny', reason_code, ...row })
+    const denied = (person: Person | null, reason_code: string, row: Body): Body =>
+      of(person, { decision: 'deny', reason_code, ...row })
     const inSession = () => ({ worktree_id, session_id })
     const nowhere = { worktree_id: null, session_id: null }
 
@@ -60,56 +65,78 @@ describe('what one request writes into the journal', () => {
     })
 
     it('a find: one row with how many were answered, and none of their ids', async () => {
-      const { body } = await expectRows(() => bob.rest.get(`/sessions?worktree_id=${worktree_id}`), 200, ({ body }) => [
-        of(bob, {
-          action: 'sessions.find',
-          resource: record('session', null),
-          ...nowhere,
-          effect: { change: 'listed', count: (body['data'] as Body[]).length }
-        })
-      ])
+      const { body } = await expectRows(
+        () => bob.rest.get(`/sessions?worktree_id=${worktree_id}`),
+        200,
+        ({ body }) => [
+          of(bob, {
+            action: 'sessions.find',
+            resource: record('session', null),
+            ...nowhere,
+            effect: { change: 'listed', count: (body['data'] as Body[]).length }
+          })
+        ]
+      )
       expect(body['total']).to.be.greaterThan(0)
       await expectRows(
         () => carol.rest.get(`/sessions?worktree_id=${worktree_id}`),
         200,
-        () => [of(carol, { action: 'sessions.find', resource: record('session', null), ...nowhere, effect: { change: 'listed', count: 0 } })]
+        () => [
+          of(carol, {
+            action: 'sessions.find',
+            resource: record('session', null),
+            ...nowhere,
+            effect: { change: 'listed', count: 0 }
+          })
+        ]
       )
     })
 
     it('a create: one row with the new id, version 1 and the names of the fields', async () => {
-      await expectRows(() => alice.rest.post('/tasks', { session_id, prompt: 'do it' }), 201, ({ body }) => [
-        of(alice, {
-          action: 'tasks.create',
-          resource: record('task', text(body, 'task_id')),
-          ...inSession(),
-          version: 1,
-          effect: { change: 'created', fields: ['session_id', 'prompt'] }
-        })
-      ])
-      await expectRows(() => alice.rest.post('/sessions', { worktree_id }), 201, ({ body }) => [
-        of(alice, {
-          action: 'sessions.create',
-          resource: record('session', text(body, 'session_id')),
-          worktree_id,
-          session_id: body['session_id'],
-          version: 1,
-          effect: { change: 'created', fields: ['worktree_id'] }
-        })
-      ])
+      await expectRows(
+        () => alice.rest.post('/tasks', { session_id, prompt: 'do it' }),
+        201,
+        ({ body }) => [
+          of(alice, {
+            action: 'tasks.create',
+            resource: record('task', text(body, 'task_id')),
+            ...inSession(),
+            version: 1,
+            effect: { change: 'created', fields: ['session_id', 'prompt'] }
+          })
+        ]
+      )
+      await expectRows(
+        () => alice.rest.post('/sessions', { worktree_id }),
+        201,
+        ({ body }) => [
+          of(alice, {
+            action: 'sessions.create',
+            resource: record('session', text(body, 'session_id')),
+            worktree_id,
+            session_id: body['session_id'],
+            version: 1,
+            effect: { change: 'created', fields: ['worktree_id'] }
+          })
+        ]
+      )
     })
 
     it('a list of messages: one row for each of them, in their order', async () => {
       const messages = ['one', 'two', 'three'].map((content) => ({ session_id, role: 'user', content }))
-      await expectRows(() => alice.rest.post('/messages', messages), 201, ({ body }) =>
-        (body as unknown as Body[]).map(({ message_id }) =>
-          of(alice, {
-            action: 'messages.create',
-            resource: record('message', message_id),
-            ...inSession(),
-            version: 1,
-            effect: { change: 'created', fields: ['session_id', 'role', 'content'] }
-          })
-        )
+      await expectRows(
+        () => alice.rest.post('/messages', messages),
+        201,
+        ({ body }) =>
+          (body as unknown as Body[]).map(({ message_id }) =>
+            of(alice, {
+              action: 'messages.create',
+              resource: record('message', message_id),
+              ...inSession(),
+              version: 1,
+              effect: { change: 'created', fields: ['session_id', 'role', 'content'] }
+            })
+          )
       )
     })
 
@@ -117,20 +144,30 @@ describe('what one request writes into the journal', () => {
       const task_id = await world.task(alice, session_id)
       const row = (more: Body) => of(alice, { action: 'tasks.patch', resource: record('task', task_id), ...inSession(), ...more })
       const patch = (body: Body) => () => alice.rest.patch(`/tasks/${task_id}`, body)
-      await expectRows(
-        patch({ status: 'running', because: 'it was asked for' }),
-        200,
-        () => [row({ version: 2, effect: { change: 'patched', fields: ['status', 'because'] } })]
-      )
-      await expectRows(patch({ status: 'completed' }), 200, () => [row({ version: 3, effect: { change: 'patched', fields: ['status'] } })])
+      await expectRows(patch({ status: 'running', because: 'it was asked for' }), 200, () => [
+        row({ version: 2, effect: { change: 'patched', fields: ['status', 'because'] } })
+      ])
+      await expectRows(patch({ status: 'completed' }), 200, () => [
+        row({ version: 3, effect: { change: 'patched', fields: ['status'] } })
+      ])
       await expectRows(patch({ status: 'completed' }), 200, () => [row({ effect: { change: 'read' } })])
     })
 
     it('a remove: one row', async () => {
       const message_id = await world.message(alice, session_id)
-      await expectRows(() => alice.rest.del(`/messages/${message_id}`), 200, () => [
-        of(alice, { action: 'messages.remove', resource: record('message', message_id), ...inSession(), version: 2, effect: { change: 'removed' } })
-      ])
+      await expectRows(
+        () => alice.rest.del(`/messages/${message_id}`),
+        200,
+        () => [
+          of(alice, {
+            action: 'messages.remove',
+            resource: record('message', message_id),
+            ...inSession(),
+            version: 2,
+            effect: { change: 'removed' }
+          })
+        ]
+      )
     })
 
     it('a call without a credential, or with a wrong one: one refusal of nobody', async () => {
@@ -148,7 +185,9 @@ describe('what one request writes into the journal', () => {
       await expectRows(
         () => bob.rest.patch(`/sessions/${session_id}`, { title: 'mine' }),
         403,
-        () => [denied(bob, 'level_too_low', { action: 'sessions.patch', resource: record('session', session_id), ...inSession() })]
+        () => [
+          denied(bob, 'level_too_low', { action: 'sessions.patch', resource: record('session', session_id), ...inSession() })
+        ]
       )
       await expectRows(
         () => carol.rest.get(`/sessions/${session_id}`),
@@ -164,21 +203,41 @@ describe('what one request writes into the journal', () => {
 
     it('409 and 412: one refusal with the code that was answered, and no allow row beside it', async () => {
       const task_id = await world.task(alice, session_id)
-      const row = (code: string) => denied(alice, code, { action: 'tasks.patch', resource: record('task', task_id), ...inSession() })
-      await expectRows(() => alice.rest.patch(`/tasks/${task_id}`, { status: 'completed' }), 409, () => [row('illegal_transition')])
-      await expectRows(() => alice.rest.patch(`/tasks/${task_id}`, { because: 'x' }, { 'if-match': '"9"' }), 412, () => [row('version_conflict')])
+      const row = (code: string) =>
+        denied(alice, code, { action: 'tasks.patch', resource: record('task', task_id), ...inSession() })
+      await expectRows(
+        () => alice.rest.patch(`/tasks/${task_id}`, { status: 'completed' }),
+        409,
+        () => [row('illegal_transition')]
+      )
+      await expectRows(
+        () => alice.rest.patch(`/tasks/${task_id}`, { because: 'x' }, { 'if-match': '"9"' }),
+        412,
+        () => [row('version_conflict')]
+      )
       await made(alice.rest.post('/messages', { session_id, role: 'user', content: 'first', client_message_id: 'c1' }))
-      await expectRows(() => alice.rest.post('/messages', { session_id, role: 'user', content: 'other', client_message_id: 'c1' }), 409, () => [
-        denied(alice, 'duplicate', { action: 'messages.create', resource: record('message', null), ...inSession() })
-      ])
+      await expectRows(
+        () => alice.rest.post('/messages', { session_id, role: 'user', content: 'other', client_message_id: 'c1' }),
+        409,
+        () => [denied(alice, 'duplicate', { action: 'messages.create', resource: record('message', null), ...inSession() })]
+      )
     })
 
     it('a named parent that is not the record’s own: one refusal with both of them', async () => {
       const task_id = await world.task(alice, session_id)
       const other = await world.session(alice, worktree_id)
       const row = (code: string, action: string) =>
-        denied(alice, code, { action, resource: { ...record('task', task_id), claimed: other, actual: session_id }, ...inSession(), spoofed: true })
-      await expectRows(() => alice.rest.get(`/tasks/${task_id}?session_id=${other}`), 400, () => [row('parent_mismatch', 'tasks.get')])
+        denied(alice, code, {
+          action,
+          resource: { ...record('task', task_id), claimed: other, actual: session_id },
+          ...inSession(),
+          spoofed: true
+        })
+      await expectRows(
+        () => alice.rest.get(`/tasks/${task_id}?session_id=${other}`),
+        400,
+        () => [row('parent_mismatch', 'tasks.get')]
+      )
       await expectRows(
         () => alice.rest.patch(`/tasks/${task_id}`, { session_id: other, because: 'moved' }),
         400,
@@ -199,21 +258,28 @@ describe('what one request writes into the journal', () => {
     })
 
     it('signing in, failing to, and signing out: one row each', async () => {
-      const signIn = (password: string) => () => client(world.url).post('/authentication', { strategy: 'local', email: carol.email, password })
+      const signIn = (password: string) => () =>
+        client(world.url).post('/authentication', { strategy: 'local', email: carol.email, password })
       const row = { kind: 'sign_in', action: 'authentication.create', ...nowhere }
-      const { body } = await expectRows(
-        signIn(carol.password),
-        201,
-        () => [of(carol, { ...row, resource: record('token', ID), version: 1, effect: { change: 'created' } })]
-      )
-      await expectRows(
-        signIn('not the password'),
-        401,
-        () => [denied(null, 'not_authenticated', { ...row, kind: 'decision', resource: record('token', null) })]
-      )
-      await expectRows(() => client(world.url, text(body, 'accessToken')).del('/authentication'), 200, () => [
-        of(carol, { ...row, action: 'authentication.remove', resource: record('token', ID), version: 2, effect: { change: 'removed' } })
+      const { body } = await expectRows(signIn(carol.password), 201, () => [
+        of(carol, { ...row, resource: record('token', ID), version: 1, effect: { change: 'created' } })
       ])
+      await expectRows(signIn('not the password'), 401, () => [
+        denied(null, 'not_authenticated', { ...row, kind: 'decision', resource: record('token', null) })
+      ])
+      await expectRows(
+        () => client(world.url, text(body, 'accessToken')).del('/authentication'),
+        200,
+        () => [
+          of(carol, {
+            ...row,
+            action: 'authentication.remove',
+            resource: record('token', ID),
+            version: 2,
+            effect: { change: 'removed' }
+          })
+        ]
+      )
     })
 
     it('reading the journal: one row each time, also of a reader who finds nothing', async () => {
@@ -221,12 +287,26 @@ describe('what one request writes into the journal', () => {
       await expectRows(
         () => alice.rest.get(`/journal?worktree_id=${worktree_id}&$limit=1`),
         200,
-        () => [of(alice, { action: 'journal.find', resource: record('journal_entry', null), ...nowhere, effect: { change: 'listed', count: 1 } })]
+        () => [
+          of(alice, {
+            action: 'journal.find',
+            resource: record('journal_entry', null),
+            ...nowhere,
+            effect: { change: 'listed', count: 1 }
+          })
+        ]
       )
       await expectRows(
         () => carol.rest.get('/journal'),
         200,
-        () => [of(carol, { action: 'journal.find', resource: record('journal_entry', null), ...nowhere, effect: { change: 'listed', count: 0 } })]
+        () => [
+          of(carol, {
+            action: 'journal.find',
+            resource: record('journal_entry', null),
+            ...nowhere,
+            effect: { change: 'listed', count: 0 }
+          })
+        ]
       )
       await expectRows(
         () => carol.rest.get(`/journal/${entry!.id}`),
@@ -241,7 +321,9 @@ describe('what one request writes into the journal', () => {
       await door.call('sessions', 'get', session_id)
       await door.call('sessions', 'patch', session_id, { title: 'mine' })
       door.close()
-      expect((await world.journalSince(mark)).map(({ action, decision, transport }) => [action, decision, transport])).to.deep.equal([
+      expect(
+        (await world.journalSince(mark)).map(({ action, decision, transport }) => [action, decision, transport])
+      ).to.deep.equal([
         ['sessions.get', 'allow', 'socketio'],
         ['sessions.patch', 'deny', 'socketio']
       ])
@@ -253,7 +335,8 @@ describe('what one request writes into the journal', () => {
 const ID = 'an id'
 
 function essence(journalRow: JournalRecord): Body {
-  const { kind, decision, reason_code, actor_id, action, resource, worktree_id, session_id, version, effect, spoofed } = journalRow
+  const { kind, decision, reason_code, actor_id, action, resource, worktree_id, session_id, version, effect, spoofed } =
+    journalRow
   const id = resource.type === 'token' && resource.id !== null ? ID : resource.id
   return {
     kind,

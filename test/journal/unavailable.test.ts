@@ -33,7 +33,10 @@ describe('a journal that cannot be written', function () {
           alice.rest.get(`/tasks?session_id=${session_id}`),
           alice.rest.patch(`/sessions/${session_id}`, { title: 'changed' }),
           alice.rest.post('/messages', { session_id, role: 'user', content: 'written' }),
-          alice.rest.post('/messages', [{ session_id, role: 'user', content: 'one' }, { session_id, role: 'user', content: 'two' }]),
+          alice.rest.post('/messages', [
+            { session_id, role: 'user', content: 'one' },
+            { session_id, role: 'user', content: 'two' }
+          ]),
           alice.rest.post('/worktrees', { name: 'another' }),
           bob.rest.patch(`/tasks/${task_id}`, { status: 'running' }),
           bob.rest.get(`/grants/${task_id}`),

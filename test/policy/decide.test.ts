@@ -16,7 +16,8 @@ describe('decide', () => {
     for (const question of everyQuestion()) {
       cells++
       const { code } = answer(question)
-      if (code !== expected(question).code) wrong.set(`${question.action}: ${code}, not ${expected(question).code}, for example`, question)
+      if (code !== expected(question).code)
+        wrong.set(`${question.action}: ${code}, not ${expected(question).code}, for example`, question)
     }
     expect(cells).to.be.above(100_000)
     expect(Object.fromEntries(wrong)).to.deep.equal({})
@@ -30,7 +31,17 @@ describe('decide', () => {
   }).timeout(60_000)
 
   it('refuses an action that the table does not have', () => {
-    const unknown = ['', 'sessions', 'sessions.', 'sessions.update', 'Sessions.get', 'toString', '__proto__', 'constructor.get', 'worktrees.get ']
+    const unknown = [
+      '',
+      'sessions',
+      'sessions.',
+      'sessions.update',
+      'Sessions.get',
+      'toString',
+      '__proto__',
+      'constructor.get',
+      'worktrees.get '
+    ]
     for (const action of unknown) {
       const { allowed, visible, code } = answer({ ...QUESTION, action, role: 'admin', grant: 'owner', own: true })
       expect({ allowed, visible, code }, action).to.deep.equal({ allowed: false, visible: false, code: 'not_found' })
@@ -56,7 +67,9 @@ describe('decide', () => {
         const decision = decide(actor, action, target, intent)
         expect(decision.allowed).to.equal(decision.code === 'allowed')
         if (ACTIONS.includes(action)) expect(decision.trace.every((step) => step.passed)).to.equal(decision.allowed)
-        expect([decision.rule, decision.need, decision.have].every((part) => typeof part === 'string' && part !== '')).to.equal(true)
+        expect([decision.rule, decision.need, decision.have].every((part) => typeof part === 'string' && part !== '')).to.equal(
+          true
+        )
       }),
       { numRuns: 5_000 }
     )
@@ -69,7 +82,8 @@ describe('decide', () => {
           const scope = scopeOf(caller, `${service}.find`)
           for (const target of records.filter((record) => record.type === TYPES[service])) {
             const listed =
-              scope.anyOf.some((term) => holds(term, target)) && (!scope.within || target.session?.session_id === scope.within.session_id)
+              scope.anyOf.some((term) => holds(term, target)) &&
+              (!scope.within || target.session?.session_id === scope.within.session_id)
             // A task token may get its worktree but has no list of worktrees.
             const method = caller.token && service === 'worktrees' ? 'find' : 'get'
             const { allowed } = decide(caller, `${service}.${method}`, target, { fields: [], reason: false })
@@ -122,7 +136,8 @@ function* everyQuestion(): Generator<Question> {
           for (const own of [false, true])
             for (const { credential, reach } of credentials)
               for (const fields of fieldsOf(action))
-                for (const reason of [false, true]) yield { action, role, grant, others_can, own, credential, reach, fields, reason }
+                for (const reason of [false, true])
+                  yield { action, role, grant, others_can, own, credential, reach, fields, reason }
 }
 
 const credentials = [
@@ -186,7 +201,10 @@ const anyId = fc.constantFrom('a', 'b', 'c')
 const anyAction = fc.oneof(fc.constantFrom(...ACTIONS), fc.string())
 const anyToken = fc.option(fc.record({ task_id: anyId, session_id: anyId, worktree_id: anyId }))
 const anyActor: fc.Arbitrary<Actor> = fc.record({ user_id: anyId, role: fc.constantFrom(...ROLES), token: anyToken })
-const anyIntent = fc.record({ fields: fc.array(fc.oneof(fc.constantFrom('email', 'others_can', 'role'), fc.string())), reason: fc.boolean() })
+const anyIntent = fc.record({
+  fields: fc.array(fc.oneof(fc.constantFrom('email', 'others_can', 'role'), fc.string())),
+  reason: fc.boolean()
+})
 const anyTarget: fc.Arbitrary<Target> = fc.record({
   type: fc.constantFrom(...(Object.values(TYPES) as ResourceType[]), 'daemon' as const),
   exists: fc.boolean(),
@@ -202,8 +220,13 @@ const anyWorld = fc
   .record({
     role: fc.constantFrom(...ROLES),
     token: anyToken,
-    worktrees: fc.array(fc.record({ others_can: fc.constantFrom(...OTHERS), grant: fc.constantFrom(...GRANTS) }), { minLength: 3, maxLength: 3 }),
-    records: fc.array(fc.record({ worktree: fc.nat(2), session: anyId, created_by: anyId, task_id: anyId, user_id: anyId }), { maxLength: 12 })
+    worktrees: fc.array(fc.record({ others_can: fc.constantFrom(...OTHERS), grant: fc.constantFrom(...GRANTS) }), {
+      minLength: 3,
+      maxLength: 3
+    }),
+    records: fc.array(fc.record({ worktree: fc.nat(2), session: anyId, created_by: anyId, task_id: anyId, user_id: anyId }), {
+      maxLength: 12
+    })
   })
   .map(({ role, token, worktrees, records }) => ({
     caller: { user_id: 'a', role, token } satisfies Actor,

@@ -163,7 +163,8 @@ function personsAnswer({ action, role, grant, others_can, own, fields, reason }:
 }
 
 function variantOf(action: string, fields: readonly string[], reason: boolean): string {
-  if (action === 'users.patch' && fields.some((field) => ['email', 'role', 'active'].includes(field))) return 'users.patch email|role|active'
+  if (action === 'users.patch' && fields.some((field) => ['email', 'role', 'active'].includes(field)))
+    return 'users.patch email|role|active'
   if (action === 'worktrees.patch' && fields.includes('others_can')) return 'worktrees.patch others_can'
   if ((action === 'grants.create' || action === 'grants.patch') && reason) return `${action} with a reason`
   return action

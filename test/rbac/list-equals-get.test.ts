@@ -97,13 +97,16 @@ async function randomScene(world: World, random: Random): Promise<Scene> {
         ids['sessions']!.push(session_id)
         const task_id = await world.task(pick(people), session_id)
         ids['tasks']!.push(task_id)
-        for (let messages = random(4); messages > 0; messages--) ids['messages']!.push(await world.message(pick(people), session_id))
+        for (let messages = random(4); messages > 0; messages--)
+          ids['messages']!.push(await world.message(pick(people), session_id))
         tokens.push(await world.taskToken(author, task_id))
       }
       for (const other of people.filter((person) => person !== owner && random(3) === 0)) {
         await world.grant(owner, worktree_id, other, pick<GrantLevel>(['view', 'session', 'prompt', 'all', 'owner']))
       }
-      await owner.rest.patch(`/worktrees/${worktree_id}`, { others_can: pick<OthersLevel>(['none', 'none', 'view', 'session', 'all']) })
+      await owner.rest.patch(`/worktrees/${worktree_id}`, {
+        others_can: pick<OthersLevel>(['none', 'none', 'view', 'session', 'all'])
+      })
     }
   }
   await world.root.rest.patch(`/users/${people.at(-1)!.user_id}`, { role: 'viewer' })
@@ -117,7 +120,11 @@ async function randomScene(world: World, random: Random): Promise<Scene> {
   return {
     callers: [
       ...[...people.slice(0, -1), vera].map(({ name, rest }) => ({ name, rest, without: [] })),
-      ...[pick(tokens), pick(tokens)].map((token) => ({ name: 'a task', rest: client(world.url, token), without: NOT_FOR_TOKENS }))
+      ...[pick(tokens), pick(tokens)].map((token) => ({
+        name: 'a task',
+        rest: client(world.url, token),
+        without: NOT_FOR_TOKENS
+      }))
     ],
     ids,
     records: await recordsOf(world, people, ids),
@@ -179,7 +186,10 @@ function narrowings({ authors, ids }: Scene, service: string): { query: Body; ma
   const id = IDS[service]!
   const some = ids[service]!.filter((_, index) => index % 3 === 0).slice(0, 20)
   return [
-    ...authors.map(({ user_id }) => ({ query: { created_by: user_id }, matches: (record: Body) => record['created_by'] === user_id })),
+    ...authors.map(({ user_id }) => ({
+      query: { created_by: user_id },
+      matches: (record: Body) => record['created_by'] === user_id
+    })),
     { query: { $or: some.map((one) => ({ [id]: one })) }, matches: (record) => some.includes(text(record, id)) },
     {
       query: { $or: [{ [id]: { $in: some } }, { created_by: { $ne: authors[0]!.user_id } }] },

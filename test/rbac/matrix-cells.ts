@@ -4,7 +4,17 @@ import { type Body } from '../support/client.js'
 import type { Person } from '../support/world.js'
 import { type Actor, type Spot, type Place, type Scene } from './matrix-scene.js'
 
-export const SERVICES = ['worktrees', 'grants', 'sessions', 'tasks', 'messages', 'journal', 'users', 'api-keys', 'authentication'] as const
+export const SERVICES = [
+  'worktrees',
+  'grants',
+  'sessions',
+  'tasks',
+  'messages',
+  'journal',
+  'users',
+  'api-keys',
+  'authentication'
+] as const
 type Service = (typeof SERVICES)[number]
 
 export interface Credential {
@@ -62,7 +72,10 @@ function credentials(actor: Actor, tokens: Partial<Record<Question['reach'], str
 }
 
 /** Every actor in every place, with the tokens seen from the worktree itself. */
-function* inPlaces({ actors, places }: Scene): Generator<{ actor: Actor; place: Place; by: Credential; mine: string | undefined }> {
+function* inPlaces({
+  actors,
+  places
+}: Scene): Generator<{ actor: Actor; place: Place; by: Credential; mine: string | undefined }> {
   for (const [index, place] of places.entries())
     for (const actor of Object.values(actors)) {
       const next = places[(index + 1) % places.length]!.own[actor.role].tokens[actor.role]
@@ -72,13 +85,20 @@ function* inPlaces({ actors, places }: Scene): Generator<{ actor: Actor; place: 
 }
 
 /** Every actor at every session, their own and a foreign one, with the tokens seen from that session. */
-function* inSessions({ actors, places }: Scene): Generator<{ actor: Actor; place: Place; spot: Spot; own: boolean; by: Credential }> {
+function* inSessions({
+  actors,
+  places
+}: Scene): Generator<{ actor: Actor; place: Place; spot: Spot; own: boolean; by: Credential }> {
   for (const [index, place] of places.entries())
     for (const actor of Object.values(actors))
       for (const own of [false, true]) {
         const [spot, otherSpot] = own ? [place.own[actor.role], place.foreign] : [place.foreign, place.own[actor.role]]
         const next = places[(index + 1) % places.length]!.own[actor.role]
-        const tokens = { session: spot.tokens[actor.role], worktree: otherSpot.tokens[actor.role], elsewhere: next.tokens[actor.role] }
+        const tokens = {
+          session: spot.tokens[actor.role],
+          worktree: otherSpot.tokens[actor.role],
+          elsewhere: next.tokens[actor.role]
+        }
         for (const by of credentials(actor, tokens)) yield { actor, place, spot, own, by }
       }
 }
@@ -98,30 +118,42 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
       return [
         listCell({ action: 'worktrees.find' }, by, place, { worktree_id: record }, record),
         cell({ action: 'worktrees.get' }, by, place, { call: ['worktrees', 'get', record], record }),
-        cell({ action: 'worktrees.patch', fields: ['name'] }, by, place, { call: ['worktrees', 'patch', record, { name: unique() }], record }),
-        cell(
-          { action: 'worktrees.patch', fields: ['others_can'] },
-          by,
-          place,
-          { call: ['worktrees', 'patch', record, { others_can }], record, same: true }
-        ),
+        cell({ action: 'worktrees.patch', fields: ['name'] }, by, place, {
+          call: ['worktrees', 'patch', record, { name: unique() }],
+          record
+        }),
+        cell({ action: 'worktrees.patch', fields: ['others_can'] }, by, place, {
+          call: ['worktrees', 'patch', record, { others_can }],
+          record,
+          same: true
+        }),
         cell({ action: 'worktrees.remove' }, by, place, { call: ['worktrees', 'remove', record], record, fresh: remove })
       ]
     }),
-    ...anywhere(scene).map((by) => cell({ action: 'worktrees.create' }, by, undefined, { call: ['worktrees', 'create', { name: unique() }] }))
+    ...anywhere(scene).map((by) =>
+      cell({ action: 'worktrees.create' }, by, undefined, { call: ['worktrees', 'create', { name: unique() }] })
+    )
   ],
 
   grants: (scene) =>
     [...inPlaces(scene)].flatMap(({ actor, place, by, mine }) => {
       const { worktree_id, bystanders_grant, grant } = place
       const create = (user_id: string, reason: boolean, own: boolean) => {
-        const call = (id: string): Call => ['grants', 'create', { worktree_id: id, user_id, level: 'view', ...(reason && { reason: 'an outage' }) }]
+        const call = (id: string): Call => [
+          'grants',
+          'create',
+          { worktree_id: id, user_id, level: 'view', ...(reason && { reason: 'an outage' }) }
+        ]
         const fresh = async () => ({ call: call(await likePlace(scene, place, actor)) })
         return cell({ action: 'grants.create', own, reason }, by, place, { call: call(worktree_id), fresh })
       }
       const patch = (record: string, level: GrantLevel, reason: boolean, own: boolean) => {
         const data = { level, ...(reason && { reason: unique() }) }
-        return cell({ action: 'grants.patch', own, reason }, by, place, { call: ['grants', 'patch', record, data], record, same: !reason })
+        return cell({ action: 'grants.patch', own, reason }, by, place, {
+          call: ['grants', 'patch', record, data],
+          record,
+          same: !reason
+        })
       }
       const remove = (record: string, whose: Person, level: GrantLevel, own: boolean) => {
         const fresh = async () => {
@@ -191,9 +223,14 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
       }
       return [
         listCell({ action: 'messages.find', own }, by, place, { session_id }, record),
-        cell({ action: 'messages.create', own }, by, place, { call: ['messages', 'create', { session_id, role: 'assistant', content: 'hi' }] }),
+        cell({ action: 'messages.create', own }, by, place, {
+          call: ['messages', 'create', { session_id, role: 'assistant', content: 'hi' }]
+        }),
         cell({ action: 'messages.get', own }, by, place, { call: ['messages', 'get', record], record }),
-        cell({ action: 'messages.patch', own }, by, place, { call: ['messages', 'patch', record, { content: unique() }], record }),
+        cell({ action: 'messages.patch', own }, by, place, {
+          call: ['messages', 'patch', record, { content: unique() }],
+          record
+        }),
         cell({ action: 'messages.remove', own }, by, place, { call: ['messages', 'remove', record], record, fresh }),
         cell({ action: 'message-revisions.find', own }, by, place, { call: [`messages/${record}/revisions`, 'find'], record })
       ]
@@ -201,7 +238,13 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
 
   journal: (scene) =>
     [...inPlaces(scene)].flatMap(({ place, by }) => [
-      listCell({ action: 'journal.find' }, by, place, { worktree_id: place.worktree_id, $sort: { seq: 1 }, $limit: 1 }, place.journal_id),
+      listCell(
+        { action: 'journal.find' },
+        by,
+        place,
+        { worktree_id: place.worktree_id, $sort: { seq: 1 }, $limit: 1 },
+        place.journal_id
+      ),
       cell({ action: 'journal.get' }, by, place, { call: ['journal', 'get', place.journal_id], record: place.journal_id })
     ]),
 
@@ -220,7 +263,10 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
         listCell({ action: 'users.find' }, by, undefined, { user_id: scene.stranger.user_id }, scene.stranger.user_id),
         cell({ action: 'users.create' }, by, undefined, { call: ['users', 'create', user] }),
         ...[by.actor, scene.bystander].map(({ user_id }) =>
-          cell({ action: 'users.get', own: user_id === by.actor.user_id }, by, undefined, { call: ['users', 'get', user_id], record: user_id })
+          cell({ action: 'users.get', own: user_id === by.actor.user_id }, by, undefined, {
+            call: ['users', 'get', user_id],
+            record: user_id
+          })
         ),
         ...patches(by.actor, by.actor.role, true),
         ...patches(scene.bystander, 'member', false)
@@ -255,7 +301,11 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
     const cells: Cell[] = []
     for (const by of anywhere(scene)) {
       const token = await spare(by)
-      cells.push(cell({ action: 'authentication.remove', own: true }, { ...by, token }, undefined, { call: ['authentication', 'remove', null] }))
+      cells.push(
+        cell({ action: 'authentication.remove', own: true }, { ...by, token }, undefined, {
+          call: ['authentication', 'remove', null]
+        })
+      )
     }
     return cells
   }
@@ -263,11 +313,18 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
 
 /** For what belongs to no worktree: every actor with every kind of credential. */
 export function anywhere({ actors, places }: Scene): Credential[] {
-  return Object.values(actors).flatMap((actor) => credentials(actor, { elsewhere: places[0]!.own[actor.role].tokens[actor.role] }))
+  return Object.values(actors).flatMap((actor) =>
+    credentials(actor, { elsewhere: places[0]!.own[actor.role].tokens[actor.role] })
+  )
 }
 
 /** A worktree of its own in which the actor has the level of the place. */
-async function likePlace({ world, keeper }: Scene, { grant, others_can }: Place, actor: Actor, withoutGrant = false): Promise<string> {
+async function likePlace(
+  { world, keeper }: Scene,
+  { grant, others_can }: Place,
+  actor: Actor,
+  withoutGrant = false
+): Promise<string> {
   const worktree_id = await world.worktree(keeper, others_can)
   if (grant && !withoutGrant) await world.grant(keeper, worktree_id, actor, grant)
   return worktree_id

@@ -70,7 +70,9 @@ const isAllowed = ({ code }: Cell): boolean => code === 'allowed'
 function wrongAnswer({ cell, answer }: Result): string[] {
   const code = answer.status < 300 ? 'allowed' : codeOf(answer)
   if (answer.status !== cell.status || code !== cell.code) {
-    return [`${title(cell)}: ${answer.status} ${code}, not ${cell.status} ${cell.code} ${JSON.stringify(cell.call)} ${JSON.stringify(answer.body)}`]
+    return [
+      `${title(cell)}: ${answer.status} ${code}, not ${cell.status} ${cell.code} ${JSON.stringify(cell.call)} ${JSON.stringify(answer.body)}`
+    ]
   }
   if (!cell.list || !isAllowed(cell)) return []
   const { id, sees } = cell.list
@@ -128,7 +130,9 @@ const IDS: Record<string, string> = {
 
 /** The versions of the records that several cells share. */
 async function versions({ world, keeper }: Scene, cells: Cell[]): Promise<Map<string, number>> {
-  const shared = new Map(cells.filter((cell) => isWrite(cell) && !cell.action.startsWith('api-keys')).map(({ record, call }) => [record!, call[0]]))
+  const shared = new Map(
+    cells.filter((cell) => isWrite(cell) && !cell.action.startsWith('api-keys')).map(({ record, call }) => [record!, call[0]])
+  )
   const found = new Map<string, number>()
   await inParallel(IN_FLIGHT, [...shared], async ([record, service]) => {
     const reader = service === 'users' ? world.root : keeper
@@ -144,7 +148,9 @@ function wrongVersions(cells: Cell[], before: Map<string, number>, after: Map<st
     const real = patches.filter((cell) => !cell.same).length
     const changes = after.get(record)! - version
     if (Number.isNaN(changes)) return [`${record} is gone`]
-    return changes >= real && changes <= patches.length ? [] : [`${record} changed ${changes} times, for ${patches.length} allowed patches`]
+    return changes >= real && changes <= patches.length
+      ? []
+      : [`${record} changed ${changes} times, for ${patches.length} allowed patches`]
   })
 }
 

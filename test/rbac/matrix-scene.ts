@@ -72,7 +72,16 @@ export async function setTheScene(world: World): Promise<Scene> {
     for (const role of grant ? ROLES : []) grants[role] = await world.grant(keeper, worktree_id, people[role], grant!)
     await made(keeper.rest.patch(`/worktrees/${worktree_id}`, { others_can }))
     const [entry] = rowsOf(await world.root.rest.get(`/journal?worktree_id=${worktree_id}&$limit=1`))
-    places.push({ grant, others_can, worktree_id, grants, bystanders_grant, foreign, own: own as Place['own'], journal_id: text(entry!, 'id') })
+    places.push({
+      grant,
+      others_can,
+      worktree_id,
+      grants,
+      bystanders_grant,
+      foreign,
+      own: own as Place['own'],
+      journal_id: text(entry!, 'id')
+    })
   }
 
   const actor = async (role: Role): Promise<Actor> => {

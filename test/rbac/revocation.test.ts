@@ -40,9 +40,12 @@ describe('what is taken away', () => {
       const answers: Answer[] = []
       for (const door of doors) answers.push(await door.call(...call))
       expect(answers.map((answer) => `${answer.status} ${codeOf(answer)}`)).to.deep.equal(doors.map(() => `${status} ${code}`))
-      const rows = (await world.journalSince(mark)).map(
-        ({ action, decision, reason_code, transport }: JournalRecord) => ({ action, decision, reason_code, transport })
-      )
+      const rows = (await world.journalSince(mark)).map(({ action, decision, reason_code, transport }: JournalRecord) => ({
+        action,
+        decision,
+        reason_code,
+        transport
+      }))
       const decision = code ? 'deny' : 'allow'
       expect(rows).to.deep.equal(
         doors.map(({ transport }) => ({ action: `${call[0]}.${call[1]}`, decision, reason_code: code ?? 'allowed', transport }))
@@ -60,7 +63,8 @@ describe('what is taken away', () => {
       await made(alice.rest.del(`/grants/${grant_id}`))
       await expectNext(doors, ['sessions', 'get', session_id], 404, 'not_found')
       await expectNext(doors, message(session_id), 404, 'not_found')
-      for (const door of doors) expect((await door.call('sessions', 'find', { query: { worktree_id } })).body['total']).to.equal(0)
+      for (const door of doors)
+        expect((await door.call('sessions', 'find', { query: { worktree_id } })).body['total']).to.equal(0)
     })
 
     it('J7: who removes their own grant is out at once', async () => {
@@ -117,7 +121,11 @@ describe('what is taken away', () => {
 
       await made(world.root.rest.patch(`/users/${bob.user_id}`, { active: false }))
       await expectNext(doors, ['sessions', 'get', session_id], 401, 'not_authenticated')
-      const signIn = await client(world.url).post('/authentication', { strategy: 'local', email: bob.email, password: bob.password })
+      const signIn = await client(world.url).post('/authentication', {
+        strategy: 'local',
+        email: bob.email,
+        password: bob.password
+      })
       expect([signIn.status, codeOf(signIn)]).to.deep.equal([401, 'not_authenticated'])
     })
 
@@ -155,7 +163,11 @@ describe('what is taken away', () => {
         const password = 'another long password'
         await made((who === 'the user' ? bob : world.root).rest.patch(`/users/${bob.user_id}`, { password }))
         await expectNext(doors, ['sessions', 'get', session_id], 401, 'not_authenticated')
-        const old = await client(world.url).post('/authentication', { strategy: 'local', email: bob.email, password: bob.password })
+        const old = await client(world.url).post('/authentication', {
+          strategy: 'local',
+          email: bob.email,
+          password: bob.password
+        })
         expect([old.status, codeOf(old)]).to.deep.equal([401, 'not_authenticated'])
         expect((await (await world.signInAgain({ ...bob, password })).rest.get(`/sessions/${session_id}`)).status).to.equal(200)
       })
@@ -216,4 +228,8 @@ describe('what is taken away', () => {
 
 type Call = [service: string, method: string, ...args: unknown[]]
 
-const message = (session_id: string): Call => ['messages', 'create', { session_id, role: 'user', content: 'hello' } satisfies Body]
+const message = (session_id: string): Call => [
+  'messages',
+  'create',
+  { session_id, role: 'user', content: 'hello' } satisfies Body
+]

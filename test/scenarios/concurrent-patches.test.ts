@@ -41,7 +41,9 @@ describe('patches', () => {
       expect(answers.map((answer) => detailsOf(answer)['current_version'])).to.deep.equal([2, 2, 2, 2])
       expect(await stored()).to.deep.equal(before)
       expect((await alice.rest.patch(path, { title: 'third' }, { 'if-match': '"2"' })).body['version']).to.equal(3)
-      expect((await socket!.call('sessions', 'patch', session_id, { title: 'fourth' }, { query: { $version: 3 } })).body['version']).to.equal(4)
+      expect(
+        (await socket!.call('sessions', 'patch', session_id, { title: 'fourth' }, { query: { $version: 3 } })).body['version']
+      ).to.equal(4)
     })
 
     it('B4: an If-Match that is no version is 400, and never read as no condition', async () => {
@@ -58,7 +60,9 @@ describe('patches', () => {
         for (let round = 0; round < ROUNDS; round++) {
           const { version } = await made(alice.rest.get(record))
           const headers = { 'if-match': `"${String(version)}"` }
-          const answers = await Promise.all([fields(`a${round}`), fields(`b${round}`)].map((patch) => alice.rest.patch(record, patch, headers)))
+          const answers = await Promise.all(
+            [fields(`a${round}`), fields(`b${round}`)].map((patch) => alice.rest.patch(record, patch, headers))
+          )
           expect(answers.map(({ status }) => status).sort(), `round ${round}`).to.deep.equal([200, 412])
           const winner = answers.find(({ status }) => status === 200)!
           const now = await made(alice.rest.get(record))
@@ -71,7 +75,10 @@ describe('patches', () => {
       for (let round = 0; round < ROUNDS; round++) {
         const { version } = await stored()
         const patches: Body[] = [{ model: `m${round}` }, { title: `t${round}` }]
-        await Promise.all([made(alice.rest.patch(path, patches[0])), made(socket!.call('sessions', 'patch', session_id, patches[1]))])
+        await Promise.all([
+          made(alice.rest.patch(path, patches[0])),
+          made(socket!.call('sessions', 'patch', session_id, patches[1]))
+        ])
         const now = await stored()
         expect([now['model'], now['title'], now['version']]).to.deep.equal([`m${round}`, `t${round}`, Number(version) + 2])
       }
@@ -117,7 +124,10 @@ async function patchable(world: World, alice: Person, session_id: string, servic
     case 'worktrees':
       return { record: `/worktrees/${String(worktree_id)}`, fields: (name) => ({ name }) }
     case 'grants':
-      return { record: `/grants/${await world.grant(alice, String(worktree_id), world.root, 'view')}`, fields: (reason) => ({ reason }) }
+      return {
+        record: `/grants/${await world.grant(alice, String(worktree_id), world.root, 'view')}`,
+        fields: (reason) => ({ reason })
+      }
     case 'users':
       return { record: `/users/${alice.user_id}`, fields: (name) => ({ name }) }
     default:

@@ -16,7 +16,10 @@ const contents: [name: string, content: unknown][] = [
   ['emoji, right-to-left text and bidi marks', '👩‍👩‍👧‍👦 שלום \u202e مرحبا \u2066x\u2069 e\u0301 \u00e9 \ufeff\ufffe\uffff'],
   ['a lone surrogate', 'a\ud800b\udc00'],
   ['a lone surrogate in a block', [{ type: 'text', text: '\udfff', '\ud83d': 1 }]],
-  ['the other control characters', Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join('') + '\u007f\u0085\u2028\u2029'],
+  [
+    'the other control characters',
+    Array.from({ length: 31 }, (_, index) => String.fromCharCode(index + 1)).join('') + '\u007f\u0085\u2028\u2029'
+  ],
   [
     'a list of blocks',
     [
@@ -28,7 +31,12 @@ const contents: [name: string, content: unknown][] = [
   ],
   [
     'a nested tool result',
-    [{ type: 'tool_result', content: [{ type: 'text', text: '' }, [[], {}], { a: { b: [null, true, 1.5, -0.1, 1e21, 5e-324, 9007199254740991] } }] }]
+    [
+      {
+        type: 'tool_result',
+        content: [{ type: 'text', text: '' }, [[], {}], { a: { b: [null, true, 1.5, -0.1, 1e21, 5e-324, 9007199254740991] } }]
+      }
+    ]
   ],
   [
     'a block of an unknown type with unusual keys',
@@ -51,7 +59,8 @@ describe('what is written', () => {
     })
 
     const session = () => world.session(alice, worktree_id)
-    const messagesOf = async (session_id: string) => rowsOf(await alice.rest.get(`/messages?session_id=${session_id}&$limit=200&$sort[seq]=1`))
+    const messagesOf = async (session_id: string) =>
+      rowsOf(await alice.rest.get(`/messages?session_id=${session_id}&$limit=200&$sort[seq]=1`))
 
     for (const [name, content] of contents)
       it(`F1: ${name} comes back byte for byte: from create, get, a list, a patch and its revisions`, async () => {
@@ -62,12 +71,20 @@ describe('what is written', () => {
             door.call('messages', 'create', { session_id, role: 'assistant', content, metadata: { tool_calls: [{ content }] } })
           )
           const message_id = text(message, 'message_id')
-          const patched = text(await made(door.call('messages', 'create', { session_id, role: 'user', content: 'before' })), 'message_id')
+          const patched = text(
+            await made(door.call('messages', 'create', { session_id, role: 'user', content: 'before' })),
+            'message_id'
+          )
           const answers = [message, await made(door.call('messages', 'patch', patched, { content }))]
           for (const reader of doors)
-            answers.push(await made(reader.call('messages', 'get', message_id)), await made(reader.call('messages', 'get', patched)))
+            answers.push(
+              await made(reader.call('messages', 'get', message_id)),
+              await made(reader.call('messages', 'get', patched))
+            )
           for (const reader of doors)
-            answers.push(...rowsOf(await reader.call('messages', 'find', { query: { session_id, $sort: { seq: -1 }, $limit: 2 } })))
+            answers.push(
+              ...rowsOf(await reader.call('messages', 'find', { query: { session_id, $sort: { seq: -1 }, $limit: 2 } }))
+            )
           answers.push(rowsOf(await door.call(`messages/${patched}/revisions`, 'find')).find(({ revision }) => revision === 2)!)
           for (const answer of answers)
             expect(
@@ -142,7 +159,12 @@ describe('what is written', () => {
       const message = { session_id, role: 'user', content: 'once', client_message_id: 'mine' }
       const first = await alice.rest.post('/messages', message)
       const again = await alice.rest.post('/messages', message)
-      expect([first.status, again.status, again.body['message_id'], again.body['seq']]).to.deep.equal([201, 200, first.body['message_id'], 1])
+      expect([first.status, again.status, again.body['message_id'], again.body['seq']]).to.deep.equal([
+        201,
+        200,
+        first.body['message_id'],
+        1
+      ])
       for (const other of [{ content: 'twice' }, { content: [{ type: 'text', text: 'once' }] }, { role: 'assistant' }])
         for (const door of await open(world.url, alice.token)) {
           const answer = await door.call('messages', 'create', { ...message, ...other })
@@ -170,7 +192,9 @@ describe('what is written', () => {
       const senders = Array.from({ length: 20 }, async (_, sender) => {
         const [rest, socket] = sender % 2 ? [alice.rest, alice.rest] : await open(world.url, alice.token)
         for (let nth = 0; nth < 10; nth++)
-          await made((nth % 2 ? rest : socket)!.call('messages', 'create', { session_id, role: 'user', content: `${sender} ${nth}` }))
+          await made(
+            (nth % 2 ? rest : socket)!.call('messages', 'create', { session_id, role: 'user', content: `${sender} ${nth}` })
+          )
       })
       await Promise.all(senders)
       const rows = await messagesOf(session_id)

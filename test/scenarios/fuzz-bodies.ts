@@ -28,7 +28,10 @@ export function query(service: Service): fc.Arbitrary<Body> {
 
 /** Mostly the service's own fields, else words that mean something elsewhere. */
 const word = (service: Service) =>
-  fc.oneof({ weight: 5, arbitrary: fc.constantFrom(KEYS[service], ...FIELDS[service]) }, { weight: 1, arbitrary: fc.constantFrom(...WORDS) })
+  fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom(KEYS[service], ...FIELDS[service]) },
+    { weight: 1, arbitrary: fc.constantFrom(...WORDS) }
+  )
 
 const WORDS = [
   '$or',

@@ -45,7 +45,10 @@ export function hostileText(id: () => string): fc.Arbitrary<string> {
   ]
   return fc.oneof(
     near.map((change) => change(id())),
-    fc.nat({ max: 35 }).filter((length) => length > 0).map((length) => id().slice(0, length)),
+    fc
+      .nat({ max: 35 })
+      .filter((length) => length > 0)
+      .map((length) => id().slice(0, length)),
     fc.constantFrom(...far),
     fc.string({ minLength: 1, maxLength: 60, unit: 'grapheme' }),
     fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }),

@@ -57,7 +57,19 @@ export const FIELDS: Record<Service, readonly string[]> = {
   ],
   messages: ['session_id', 'task_id', 'role', 'content', 'metadata', 'client_message_id', 'seq', 'after_seq', 'before_seq'],
   'api-keys': ['name', 'expires_at'],
-  journal: ['seq', 'after_seq', 'ts', 'kind', 'decision', 'actor_id', 'worktree_id', 'session_id', 'resource_type', 'resource_id', 'spoofed']
+  journal: [
+    'seq',
+    'after_seq',
+    'ts',
+    'kind',
+    'decision',
+    'actor_id',
+    'worktree_id',
+    'session_id',
+    'resource_type',
+    'resource_id',
+    'spoofed'
+  ]
 }
 
 export interface FuzzScene {
@@ -93,9 +105,14 @@ export async function fuzzScene(url: string): Promise<FuzzScene> {
     ids,
     socket: await openRawSocket(url, alice.token),
     rest: (method, path, body) =>
-      rawRequest(url, method, path, { headers, ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }) }),
+      rawRequest(url, method, path, {
+        headers,
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) })
+      }),
     everything: () =>
-      Promise.all(SERVICES.filter((service) => service !== 'journal').map((service) => made(alice.rest.get(`/${service}?$limit=200`))))
+      Promise.all(
+        SERVICES.filter((service) => service !== 'journal').map((service) => made(alice.rest.get(`/${service}?$limit=200`)))
+      )
   }
 }
 

@@ -4,7 +4,18 @@ import { queryString, type Answer, type Body } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { withoutIds } from '../support/doors.js'
 import { body, query } from './fuzz-bodies.js'
-import { creation, expectNoInside, fuzzScene, insideOf, patchOf, RUNS, SEED, SERVICES, type FuzzScene, type Service } from './fuzz-scene.js'
+import {
+  creation,
+  expectNoInside,
+  fuzzScene,
+  insideOf,
+  patchOf,
+  RUNS,
+  SEED,
+  SERVICES,
+  type FuzzScene,
+  type Service
+} from './fuzz-scene.js'
 
 /** Nested so deeply that a function which calls itself for every level runs out of stack. */
 const DEEP = { lists: `${'['.repeat(20_000)}${']'.repeat(20_000)}`, objects: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` }
@@ -51,7 +62,10 @@ describe('hostile bodies and queries', () => {
         const property = fc.asyncProperty(query(service), async (asked) => {
           const name = `find ${JSON.stringify(asked)}`
           await bothAnswer(name, [rest('GET', `/${service}${inUrl(asked)}`), socket.send('find', service, asked)])
-          await bothAnswer(name, [rest('GET', `/${service}/${ids[service]}${inUrl(asked)}`), socket.send('get', service, ids[service], asked)])
+          await bothAnswer(name, [
+            rest('GET', `/${service}/${ids[service]}${inUrl(asked)}`),
+            socket.send('get', service, ids[service], asked)
+          ])
         })
         await fc.assert(property, { seed: SEED, numRuns: RUNS, endOnFailure: true })
       })
@@ -77,7 +91,10 @@ describe('hostile bodies and queries', () => {
             await scene.rest('GET', `/${service}?${encodeURI(asked)}`),
             await scene.rest('GET', `/${service}?${encodeURI(asked.replace('password_hash', 'password_bash'))}`)
           ]
-          const same = (answer: Answer) => [answer.status, JSON.stringify(withoutIds(answer)).replaceAll('password_hash', 'password_bash')]
+          const same = (answer: Answer) => [
+            answer.status,
+            JSON.stringify(withoutIds(answer)).replaceAll('password_hash', 'password_bash')
+          ]
           expect(same(real), `${service} ${asked}`).to.deep.equal(same(nonsense))
           expect(real.status, `${service} ${asked}`).to.equal(400)
         }
@@ -156,7 +173,11 @@ describe('hostile bodies and queries', () => {
       const failed: Failure[] = []
       for (const service of SERVICES)
         for (const sent of bodies) {
-          const targets = [['POST', `/${service}`], ['PATCH', `/${service}/${scene.ids[service]}`], ['POST', '/authentication']] as const
+          const targets = [
+            ['POST', `/${service}`],
+            ['PATCH', `/${service}/${scene.ids[service]}`],
+            ['POST', '/authentication']
+          ] as const
           for (const [method, path] of targets) {
             const answer = await scene.rest(method, path, sent)
             failed.push(...failure(`${method} ${path} ${sent.slice(0, 20)}`, answer))
@@ -200,7 +221,10 @@ describe('hostile bodies and queries', () => {
       ]
       const failed: Failure[] = []
       for (const [service, data] of odd) {
-        const answers = [await rest('PATCH', `/${service}/${ids[service]}`, data), await socket.send('patch', service, ids[service], data, {})]
+        const answers = [
+          await rest('PATCH', `/${service}/${ids[service]}`, data),
+          await socket.send('patch', service, ids[service], data, {})
+        ]
         for (const answer of answers) failed.push(...failure(`${service} ${JSON.stringify(data)}`, answer))
       }
       const key = { name: 'x', expires_at: '2016-12-31T23:59:60Z' }

@@ -7,7 +7,19 @@ import { rawRequest } from '../support/raw-request.js'
 import { openRawSocket, type RawSocket } from '../support/raw-socket.js'
 import type { Person } from '../support/world.js'
 import { hostileText, hostileValue } from './fuzz-ids.js'
-import { creation, expectNoInside, fuzzScene, KEYS, OFFERED, patchOf, RUNS, SEED, SERVICES, type FuzzScene, type Service } from './fuzz-scene.js'
+import {
+  creation,
+  expectNoInside,
+  fuzzScene,
+  KEYS,
+  OFFERED,
+  patchOf,
+  RUNS,
+  SEED,
+  SERVICES,
+  type FuzzScene,
+  type Service
+} from './fuzz-scene.js'
 
 /** The fields of a body that name another record. */
 const REFERENCES = [
@@ -70,41 +82,59 @@ describe('hostile ids', () => {
     for (const service of SERVICES) {
       it(`J11: ${service}: what is not an id finds, changes and removes nothing in the path, though one has the rights`, async function () {
         this.timeout(120_000)
-        await holds(service, hostileText(() => scene.ids[service]), async (id) => {
-          const path = `/${service}/${encodeURIComponent(id as string)}`
-          expectRefused(await scene.rest('GET', path), `GET ${path}`)
-          for (const method of OFFERED[service]) {
-            const [verb, body] = method === 'patch' ? ['PATCH', patchOf(service)] : ['DELETE', undefined]
-            expectRefused(await scene.rest(verb!, path, body), `${verb} ${path}`)
+        await holds(
+          service,
+          hostileText(() => scene.ids[service]),
+          async (id) => {
+            const path = `/${service}/${encodeURIComponent(id as string)}`
+            expectRefused(await scene.rest('GET', path), `GET ${path}`)
+            for (const method of OFFERED[service]) {
+              const [verb, body] = method === 'patch' ? ['PATCH', patchOf(service)] : ['DELETE', undefined]
+              expectRefused(await scene.rest(verb!, path, body), `${verb} ${path}`)
+            }
           }
-        })
+        )
       })
 
       it(`J11: ${service}: what is not an id finds, changes and removes nothing on a socket, whatever its type`, async function () {
         this.timeout(120_000)
-        await holds(service, fc.oneof(hostileText(() => scene.ids[service]), hostileValue(() => scene.ids[service])), async (id) => {
-          expectRefused(await scene.socket.send('get', service, id, {}), `get ${JSON.stringify(id)}`)
-          for (const method of OFFERED[service]) {
-            const args = method === 'patch' ? [patchOf(service), {}] : [{}]
-            expectRefused(await scene.socket.send(method, service, id, ...args), `${method} ${JSON.stringify(id)}`)
+        await holds(
+          service,
+          fc.oneof(
+            hostileText(() => scene.ids[service]),
+            hostileValue(() => scene.ids[service])
+          ),
+          async (id) => {
+            expectRefused(await scene.socket.send('get', service, id, {}), `get ${JSON.stringify(id)}`)
+            for (const method of OFFERED[service]) {
+              const args = method === 'patch' ? [patchOf(service), {}] : [{}]
+              expectRefused(await scene.socket.send(method, service, id, ...args), `${method} ${JSON.stringify(id)}`)
+            }
           }
-        })
+        )
       })
 
       it(`J11: ${service}: what is not an id reaches no record of others in the query`, async function () {
         this.timeout(120_000)
-        await holds(service, fc.oneof(hostileText(() => scene.ids[service]), hostileValue(() => scene.ids[service])), async (id) => {
-          for (const field of new Set([KEYS[service], 'session_id', 'worktree_id'])) {
-            const query = { [field]: id }
-            const headers = { authorization: `Bearer ${bob.token}` }
-            const overRest = await rawRequest(scene.world.url, 'GET', `/${service}${queryString(query)}`, { headers })
-            for (const answer of [overRest, await bobs.send('find', service, query)]) {
-              expectNoInside(answer, JSON.stringify(query))
-              if (answer.status === 200) expect(strangersIn(answer, service, bob), JSON.stringify(query)).to.deep.equal([])
-              else expectRefused(answer, JSON.stringify(query))
+        await holds(
+          service,
+          fc.oneof(
+            hostileText(() => scene.ids[service]),
+            hostileValue(() => scene.ids[service])
+          ),
+          async (id) => {
+            for (const field of new Set([KEYS[service], 'session_id', 'worktree_id'])) {
+              const query = { [field]: id }
+              const headers = { authorization: `Bearer ${bob.token}` }
+              const overRest = await rawRequest(scene.world.url, 'GET', `/${service}${queryString(query)}`, { headers })
+              for (const answer of [overRest, await bobs.send('find', service, query)]) {
+                expectNoInside(answer, JSON.stringify(query))
+                if (answer.status === 200) expect(strangersIn(answer, service, bob), JSON.stringify(query)).to.deep.equal([])
+                else expectRefused(answer, JSON.stringify(query))
+              }
             }
           }
-        })
+        )
       })
     }
 
@@ -131,7 +161,11 @@ describe('hostile ids', () => {
       const headers = { authorization: `Bearer ${bob.token}` }
       for (const service of SERVICES.filter((name) => name !== 'users'))
         for (const path of odd(service, scene.ids[service]))
-          for (const [method, body] of [['GET', undefined], ['PATCH', JSON.stringify(patchOf(service))], ['DELETE', undefined]] as const) {
+          for (const [method, body] of [
+            ['GET', undefined],
+            ['PATCH', JSON.stringify(patchOf(service))],
+            ['DELETE', undefined]
+          ] as const) {
             const answer = await rawRequest(scene.world.url, method, path, { headers, ...(body && { body }) })
             expectRefused(answer, `${method} ${path}`)
           }

@@ -12,7 +12,7 @@ const TEXTS: Record<string, string> = {
   ANSI: '\u001b[31mred\u001b]0;title\u0007\u009b2J',
   'bidi marks': 'a\u202eb\u2066c\u2069\u200f',
   'a NUL': 'a\0b',
-  'a formula': '=cmd()|\'/c calc\'!A1',
+  'a formula': "=cmd()|'/c calc'!A1",
   'quotes and commas': '"a","b";\'c\'\t<script>{{x}}%s%n${x}',
   'line separators': 'a\u2028b\u2029c\u0085d',
   'half a pair': 'a\ud800b'
@@ -55,7 +55,9 @@ describe('hostile text', () => {
     const expectCleanLog = async () => {
       const log = await daemon.log()
       for (const line of log.trimEnd().split('\n')) expect(JSON.parse(line), line.slice(0, 200)).to.include.keys('level', 'time')
-      expect(`${log}${daemon.said()}`).to.not.match(/[\0-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/)
+      expect(`${log}${daemon.said()}`).to.not.match(
+        /[\0-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
+      )
     }
 
     for (const [name, text] of Object.entries(TEXTS))
@@ -65,7 +67,8 @@ describe('hostile text', () => {
           for (const [service, field, body] of bodiesWith(text)) {
             const { status, body: told } = await door.call(service, 'create', body)
             const altered = status === 201 && JSON.stringify(told[field]) !== JSON.stringify(body[field])
-            if (![200, 201, 400, 409].includes(status) || altered) failed.push([door.transport, service, field, status, altered ? told[field] : told])
+            if (![200, 201, 400, 409].includes(status) || altered)
+              failed.push([door.transport, service, field, status, altered ? told[field] : told])
           }
         expect(failed).to.deep.equal([])
         await expectCleanLog()
@@ -74,7 +77,8 @@ describe('hostile text', () => {
     it('J10: 10 MB in any text is too large over REST, ends only the socket that sent it, and none of it is kept', async function () {
       this.timeout(120_000)
       const services = ['worktrees', 'sessions', 'tasks', 'messages', 'api-keys']
-      const count = async () => Promise.all(services.map(async (service) => (await made(alice.rest.get(`/${service}?$limit=0`)))['total']))
+      const count = async () =>
+        Promise.all(services.map(async (service) => (await made(alice.rest.get(`/${service}?$limit=0`)))['total']))
       const before = await count()
       for (const [service, field, body] of bodiesWith(TEN_MEGABYTES)) {
         const answer = await alice.rest.post(`/${service}`, body)
@@ -103,9 +107,21 @@ describe('hostile text', () => {
         'x'.repeat(5000),
         'x'.repeat(200_000)
       ]
-      for (const name of ['User-Agent', 'X-Request-Id', 'X-Forwarded-For', 'Referer', 'Accept', 'Cookie', 'If-Match', 'Traceparent'])
+      for (const name of [
+        'User-Agent',
+        'X-Request-Id',
+        'X-Forwarded-For',
+        'Referer',
+        'Accept',
+        'Cookie',
+        'If-Match',
+        'Traceparent'
+      ])
         for (const value of values) {
-          const first = await rawHeader(world.url, `GET /sessions/${session_id} HTTP/1.1`, { Authorization: `Bearer ${alice.token}`, [name]: value })
+          const first = await rawHeader(world.url, `GET /sessions/${session_id} HTTP/1.1`, {
+            Authorization: `Bearer ${alice.token}`,
+            [name]: value
+          })
           expect(first, `${name} ${value.slice(0, 20)}`).to.match(/^HTTP\/1.1 [24]\d\d|^$/)
         }
       await expectCleanLog()
@@ -123,9 +139,15 @@ describe('hostile text', () => {
       const errors = await typeEverywhere({ world, alice, worktree_id, session_id, canary })
       const journal = JSON.stringify(await world.journalSince(0))
       const metrics = JSON.stringify([await alice.rest.get('/metrics'), await alice.rest.get('/health')])
-      const places: Record<string, string> = { log: await daemon.log(), output: daemon.said(), journal, metrics, errors: JSON.stringify(errors) }
-      const found = Object.entries(places).flatMap(
-        ([place, text]) => [...canaries].filter(([word]) => text.includes(word)).map(([, label]) => `${label} is in the ${place}`)
+      const places: Record<string, string> = {
+        log: await daemon.log(),
+        output: daemon.said(),
+        journal,
+        metrics,
+        errors: JSON.stringify(errors)
+      }
+      const found = Object.entries(places).flatMap(([place, text]) =>
+        [...canaries].filter(([word]) => text.includes(word)).map(([, label]) => `${label} is in the ${place}`)
       )
       expect(found).to.deep.equal([])
       expect(errors.length).to.be.above(50)
@@ -164,9 +186,19 @@ async function typeEverywhere({ world, alice, worktree_id, session_id, canary }:
       client_message_id: name('a client id')
     })
     await keep('messages', 'patch', message['message_id'], { content: [{ type: 'text', text: name('an edited message') }] })
-    await keep('messages', 'create', { session_id, role: 'user', content: 'other', client_message_id: message['client_message_id'] })
+    await keep('messages', 'create', {
+      session_id,
+      role: 'user',
+      content: 'other',
+      client_message_id: message['client_message_id']
+    })
     await keep('messages', 'create', { session_id, role: name('a bad role'), content: name('a refused message') })
-    const task = await keep('tasks', 'create', { session_id, prompt: name('a prompt'), agent: name('an agent'), requested_model: name('a model') })
+    const task = await keep('tasks', 'create', {
+      session_id,
+      prompt: name('a prompt'),
+      agent: name('an agent'),
+      requested_model: name('a model')
+    })
     await keep('tasks', 'patch', task['task_id'], {
       because: name('because'),
       error: { code: 'x', message: name('an error') },
@@ -180,37 +212,71 @@ async function typeEverywhere({ world, alice, worktree_id, session_id, canary }:
       settings: { a: name('a setting') },
       tools: [name('a tool')]
     })
-    await keep('sessions', 'patch', session['session_id'], { title: name('a new title'), settings: { a: `${name('half a pair')}\ud800` } })
+    await keep('sessions', 'patch', session['session_id'], {
+      title: name('a new title'),
+      settings: { a: `${name('half a pair')}\ud800` }
+    })
     await keep('sessions', 'patch', session['session_id'], { title: `${name('a title with a NUL')}\0` })
     await keep('sessions', 'patch', session['session_id'], { archived_at: name('a bad time') })
     await keep('worktrees', 'create', { name: name('a worktree'), others_can: 'none' })
     await keep('worktrees', 'create', { name: 'x', repo_path: `/${name('a path')}`, ref: name('a ref') })
     await keep('users', 'patch', alice.user_id, { name: name('a name') })
-    await keep('users', 'create', { email: `${name('an address')}@example.com`, name: name('a new name'), password: name('a password') })
+    await keep('users', 'create', {
+      email: `${name('an address')}@example.com`,
+      name: name('a new name'),
+      password: name('a password')
+    })
     await keep('api-keys', 'create', { name: name('the name of a key') })
     for (const service of ['sessions', 'tasks', 'messages', 'worktrees', 'grants', 'users', 'api-keys', 'journal']) {
       await keep(service, 'get', name(`an id of ${service}`))
       await keep(service, 'find', { query: { session_id: name(`a filter of ${service}`) } })
       await keep(service, 'find', { query: { $select: [name(`a selection of ${service}`)] } })
     }
-    await keep('messages', 'find', { query: { client_message_id: name('a filter beside a number that is too large'), seq: 2 ** 70 } })
+    await keep('messages', 'find', {
+      query: { client_message_id: name('a filter beside a number that is too large'), seq: 2 ** 70 }
+    })
     await keep('sessions', 'find', { query: { title: name('a filter beside a bad time'), created_at: '2016-12-31T23:59:60Z' } })
     await keep('authentication', 'create', { strategy: 'local', email: bob.email, password: name('a wrong password') })
-    await keep('authentication', 'create', { strategy: 'local', email: name('a password in place of the address'), password: 'x' })
+    await keep('authentication', 'create', {
+      strategy: 'local',
+      email: name('a password in place of the address'),
+      password: 'x'
+    })
     await keep('authentication', 'create', { strategy: name('a strategy'), accessToken: 'x' })
     await keep('authentication', 'create', { strategy: 'jwt', accessToken: name('a token') })
     await keep('authentication', 'create', { strategy: 'api-key', accessToken: `stoa_pat_${name('a key')}` })
-    for (const [service, id] of [['messages', message['message_id']], ['tasks', task['task_id']], ['sessions', session['session_id']]] as const) {
+    for (const [service, id] of [
+      ['messages', message['message_id']],
+      ['tasks', task['task_id']],
+      ['sessions', session['session_id']]
+    ] as const) {
       const path = `/${service}/${String(id)}`
-      for (const answer of [await bob.rest.get(path), await bob.rest.patch(path, { version: 1 }), await bob.rest.del(path)]) errors.push(answer.body)
+      for (const answer of [await bob.rest.get(path), await bob.rest.patch(path, { version: 1 }), await bob.rest.del(path)])
+        errors.push(answer.body)
     }
     door.close()
   }
-  const owner = { email: `${canary('the address of a user')}@example.com`, password: canary('the password of a user'), name: 'x', role: 'member' }
+  const owner = {
+    email: `${canary('the address of a user')}@example.com`,
+    password: canary('the password of a user'),
+    name: 'x',
+    role: 'member'
+  }
   const user = await made(world.root.rest.post('/users', owner))
   await made(world.root.rest.patch(`/users/${String(user['user_id'])}`, { password: canary('a new password') }))
-  for (const header of ['user-agent', 'x-request-id', 'cookie', 'referer', 'if-match', 'x-forwarded-for', 'traceparent', 'content-type'])
-    errors.push((await alice.rest.patch(`/sessions/${session_id}`, { title: 'x' }, { [header]: canary(`the header ${header}`) })).body)
+  for (const header of [
+    'user-agent',
+    'x-request-id',
+    'cookie',
+    'referer',
+    'if-match',
+    'x-forwarded-for',
+    'traceparent',
+    'content-type'
+  ])
+    errors.push(
+      (await alice.rest.patch(`/sessions/${session_id}`, { title: 'x' }, { [header]: canary(`the header ${header}`) })).body
+    )
   errors.push((await client(world.url, canary('a bearer')).get('/sessions')).body)
   errors.push((await client(world.url, `stoa_task_${canary('a task token')}`).get('/sessions')).body)
   const broken = await fetch(`${world.url}/messages`, {
@@ -229,7 +295,9 @@ async function typeEverywhere({ world, alice, worktree_id, session_id, canary }:
 /** The first line of the answer to a request written byte for byte; empty when the connection was closed without one. */
 function rawHeader(url: string, line: string, headers: Record<string, string>): Promise<string> {
   const { hostname, port } = new URL(url)
-  const lines = Object.entries({ Host: `${hostname}:${port}`, Connection: 'close', ...headers }).map(([name, value]) => `${name}: ${value}`)
+  const lines = Object.entries({ Host: `${hostname}:${port}`, Connection: 'close', ...headers }).map(
+    ([name, value]) => `${name}: ${value}`
+  )
   return new Promise((resolve, reject) => {
     let answer = ''
     const socket = connect(Number(port), hostname, () => socket.write(`${[line, ...lines].join('\r\n')}\r\n\r\n`))
@@ -242,4 +310,3 @@ function rawHeader(url: string, line: string, headers: Record<string, string>): 
     })
   })
 }
-

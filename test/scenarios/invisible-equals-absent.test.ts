@@ -70,12 +70,17 @@ describe('what one cannot see', () => {
       const doors = [
         ...(await open(world.url)),
         socket!,
-        ...[revoked, removed.secret, text(short, 'secret'), 'stoa_pat_nonsense', 'nonsense'].map((token) => client(world.url, token))
+        ...[revoked, removed.secret, text(short, 'secret'), 'stoa_pat_nonsense', 'nonsense'].map((token) =>
+          client(world.url, token)
+        )
       ]
       for (const door of doors)
         for (const call of [...callsOn(his, bob!), ...callsOn(hers, bob!), ...listsAndCreations(his)]) {
           const answer = await door.call(...call)
-          expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([401, 'not_authenticated'])
+          expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([
+            401,
+            'not_authenticated'
+          ])
         }
       await made(bob!.rest.del(`/api-keys/${text(short, 'api_key_id')}`))
     })
@@ -129,7 +134,8 @@ describe('what one cannot see', () => {
           expect(smallest).to.deep.equal([{ level }, { level }])
           for (const lower of LEVELS.slice(1, LEVELS.indexOf(level))) {
             await set(lower)
-            for (const door of doors) expect((await door.call(...call)).status, `${JSON.stringify(call)} as ${lower}`).to.equal(403)
+            for (const door of doors)
+              expect((await door.call(...call)).status, `${JSON.stringify(call)} as ${lower}`).to.equal(403)
           }
           await set(level)
           expect((await doors[index % 2]!.call(...call)).status, `${JSON.stringify(call)} as ${level}`).to.be.oneOf([200, 201])
@@ -237,7 +243,12 @@ const forbidden: ((ids: Ids, caller: Person) => Call)[] = [
 ]
 
 /** Gives a level, with a new grant or by changing the one that is there. */
-async function settableLevel(world: World, owner: Person, worktree_id: string, to: Person): Promise<(level: GrantLevel) => Promise<void>> {
+async function settableLevel(
+  world: World,
+  owner: Person,
+  worktree_id: string,
+  to: Person
+): Promise<(level: GrantLevel) => Promise<void>> {
   let grant_id: string | undefined
   return async (level) => {
     if (grant_id) await made(owner.rest.patch(`/grants/${grant_id}`, { level }))
@@ -278,4 +289,3 @@ function widening(key: keyof Ids, alice: Person, hers: Ids): [query: Body, mustA
 function stableHeaders(headers: Headers): Body {
   return Object.fromEntries([...headers].filter(([name]) => !['date', 'x-request-id', 'x-decision-id'].includes(name)))
 }
-

@@ -23,14 +23,20 @@ describe('methods that are not offered', () => {
     /** All that there is, as an admin and its owner see it; the journal grows with every read. */
     const everything = async (): Promise<Body[]> => {
       const services = ['users', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'api-keys']
-      return Promise.all(services.map((service) => made((service === 'users' ? world.root : alice).rest.get(`/${service}?$limit=200`))))
+      return Promise.all(
+        services.map((service) => made((service === 'users' ? world.root : alice).rest.get(`/${service}?$limit=200`)))
+      )
     }
 
     it('J3: PUT is 405 on every service, with and without an id', async () => {
       const before = await everything()
       const nested = [`tasks/${ids['tasks']}/token`, `messages/${ids['messages']}/revisions`]
       for (const service of [...Object.keys(ids), 'authentication', ...nested])
-        for (const path of [`/${service}`, `/${service}/${ids[service] ?? absentId()}`, `/${service}?created_by=${alice.user_id}`]) {
+        for (const path of [
+          `/${service}`,
+          `/${service}/${ids[service] ?? absentId()}`,
+          `/${service}?created_by=${alice.user_id}`
+        ]) {
           const answer = await alice.rest.put(path, { title: 'x' })
           expect([answer.status, codeOf(answer)], path).to.deep.equal([405, 'method_not_allowed'])
         }
@@ -47,9 +53,15 @@ describe('methods that are not offered', () => {
       for (const service of Object.keys(ids))
         for (const query of queries(service, ids, alice))
           for (const door of doors)
-            for (const call of [[service, 'patch', null, somePatch(service), { query }], [service, 'remove', null, { query }]] as Call[]) {
+            for (const call of [
+              [service, 'patch', null, somePatch(service), { query }],
+              [service, 'remove', null, { query }]
+            ] as Call[]) {
               const answer = await door.call(...call)
-              expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([405, 'method_not_allowed'])
+              expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([
+                405,
+                'method_not_allowed'
+              ])
             }
       expect(await everything()).to.deep.equal(before)
     })
@@ -59,7 +71,10 @@ describe('methods that are not offered', () => {
       const headers = { authorization: `Bearer ${alice.token}` }
       for (const service of Object.keys(ids))
         for (const path of [`/${service}/`, `/${service}//`, `/${service}/?created_by=${alice.user_id}`])
-          for (const [method, body] of [['PATCH', JSON.stringify(somePatch(service))], ['DELETE', undefined]] as const) {
+          for (const [method, body] of [
+            ['PATCH', JSON.stringify(somePatch(service))],
+            ['DELETE', undefined]
+          ] as const) {
             const { status } = await rawRequest(world.url, method, path, { headers, ...(body && { body }) })
             expect(status, `${method} ${path}`).to.be.oneOf([404, 405])
           }
@@ -120,8 +135,7 @@ describe('methods that are not offered', () => {
         await alice.rest.post(`${path}?nonsense=1`),
         await alice.rest.post(`${path}?session_id=${other}`)
       ]
-      for (const answer of answers)
-        expect(answer.status, JSON.stringify(Object.keys(answer.body))).to.equal(400)
+      for (const answer of answers) expect(answer.status, JSON.stringify(Object.keys(answer.body))).to.equal(400)
     })
 
     it('J3: a list of messages is for one session, and of 1 to 500', async () => {
@@ -162,9 +176,30 @@ describe('methods that are not offered', () => {
           started_at: '2020-01-01T00:00:00.000Z',
           queue_position: 1
         },
-        messages: { message_id: absentId(), seq: 9, role: 'system', revision: 9, created_by: alice.user_id, client_message_id: 'x', version: 9 },
-        worktrees: { worktree_id: absentId(), repo_path: '/tmp', path: '/tmp', created_by: alice.user_id, my_level: 'owner', version: 9 },
-        grants: { grant_id: absentId(), user_id: world.root.user_id, worktree_id: absentId(), granted_by: alice.user_id, version: 9 }
+        messages: {
+          message_id: absentId(),
+          seq: 9,
+          role: 'system',
+          revision: 9,
+          created_by: alice.user_id,
+          client_message_id: 'x',
+          version: 9
+        },
+        worktrees: {
+          worktree_id: absentId(),
+          repo_path: '/tmp',
+          path: '/tmp',
+          created_by: alice.user_id,
+          my_level: 'owner',
+          version: 9
+        },
+        grants: {
+          grant_id: absentId(),
+          user_id: world.root.user_id,
+          worktree_id: absentId(),
+          granted_by: alice.user_id,
+          version: 9
+        }
       }
       for (const door of doors)
         for (const [service, fields] of Object.entries(own)) {
@@ -204,7 +239,12 @@ async function recordsOf(world: World, owner: Person): Promise<Record<string, st
 }
 
 function somePatch(service: string): Body {
-  const patches: Record<string, Body> = { messages: { content: 'x' }, sessions: { title: 'x' }, tasks: { because: 'x' }, grants: { reason: 'x' } }
+  const patches: Record<string, Body> = {
+    messages: { content: 'x' },
+    sessions: { title: 'x' },
+    tasks: { because: 'x' },
+    grants: { reason: 'x' }
+  }
   return patches[service] ?? { name: 'x' }
 }
 

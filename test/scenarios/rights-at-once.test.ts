@@ -22,7 +22,10 @@ describe('changes of rights at the same moment', () => {
         const worktree = await world.worktree(alice)
         const second = await world.grant(alice, worktree, bob, 'owner')
         const [first] = rowsOf(await alice.rest.get(`/grants?worktree_id=${worktree}&user_id=${alice.user_id}`))
-        const answers = await Promise.all([alice.rest.del(`/grants/${String(first!['grant_id'])}`), bob.rest.del(`/grants/${second}`)])
+        const answers = await Promise.all([
+          alice.rest.del(`/grants/${String(first!['grant_id'])}`),
+          bob.rest.del(`/grants/${second}`)
+        ])
         expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409])
         const left = rowsOf(await world.root.rest.get(`/grants?worktree_id=${worktree}`))
         expect(left.map(({ level }) => level)).to.deep.equal(['owner'])
@@ -56,7 +59,9 @@ describe('changes of rights at the same moment', () => {
         ])
         const rows = (await world.journalSince(mark)).filter(({ action }) => action === 'users.patch')
         const demoted = rows.findIndex(({ actor_id }) => actor_id === world.root.user_id)
-        const later = rows.slice(demoted + 1).filter(({ actor_id, decision }) => actor_id === dora.user_id && decision === 'allow')
+        const later = rows
+          .slice(demoted + 1)
+          .filter(({ actor_id, decision }) => actor_id === dora.user_id && decision === 'allow')
         expect(later).to.deep.equal([])
         await made(world.root.rest.patch(`/users/${dora.user_id}`, { role: 'admin' }))
       }

@@ -38,14 +38,17 @@ describe('signing in', () => {
         expect(statuses).to.deep.equal([...Array(10).fill(401), ...Array(20).fill(429)])
         const [, socket] = await open(world.url)
         expect(
-          (await socket!.call('authentication', 'create', { strategy: 'local', email: dave.email, password: dave.password })).status
+          (await socket!.call('authentication', 'create', { strategy: 'local', email: dave.email, password: dave.password }))
+            .status
         ).to.equal(429)
       })
 
       it('a wrong password and an account that does not exist look the same, before and after the tenth', async () => {
         const erin = await world.user('erin')
         const [known, unknown] = [await attempts(world.url, erin.email, 11), await attempts(world.url, 'nobody@example.com', 11)]
-        expect(known.map((answer) => [answer.status, withoutIds(answer)])).to.deep.equal(unknown.map((answer) => [answer.status, withoutIds(answer)]))
+        expect(known.map((answer) => [answer.status, withoutIds(answer)])).to.deep.equal(
+          unknown.map((answer) => [answer.status, withoutIds(answer)])
+        )
         expect(known.map(({ status }) => status)).to.deep.equal([...Array(10).fill(401), 429])
       })
     })

@@ -25,7 +25,10 @@ describe('naming a parent that is not the record’s own', () => {
 
     const stored = (place: Place) => snapshot(place.owner, place)
 
-    for (const [service, idOf] of [['messages', (p: Place) => p.message_id], ['tasks', (p: Place) => p.task_id]] as const) {
+    for (const [service, idOf] of [
+      ['messages', (p: Place) => p.message_id],
+      ['tasks', (p: Place) => p.task_id]
+    ] as const) {
       const change = service === 'messages' ? { content: 'taken over' } : { status: 'stopped' }
 
       it(`J1: one's own session_id in front of somebody else's ${service} opens nothing, and each try is one journal row`, async () => {
@@ -50,7 +53,9 @@ describe('naming a parent that is not the record’s own', () => {
           }
 
         expect((await world.journalSince(mark)).map(facts)).to.deep.equal(answers.map(({ row }) => row))
-        const found = rowsOf(await world.root.rest.get(`/journal${queryString({ spoofed: true, after_seq: mark, $limit: 200, $sort: { seq: 1 } })}`))
+        const found = rowsOf(
+          await world.root.rest.get(`/journal${queryString({ spoofed: true, after_seq: mark, $limit: 200, $sort: { seq: 1 } })}`)
+        )
         expect(found.map((row) => row['id'])).to.deep.equal(answers.map(({ answer }) => detailsOf(answer)['decision_id']))
         expect(await stored(b)).to.deep.equal(before)
       })
@@ -112,7 +117,10 @@ describe('naming a parent that is not the record’s own', () => {
           ] as const)
             for (const patch of [{ [field]: target[field] }, { ...change, [field]: target[field] }]) {
               const answer = await door.call(service, 'patch', id, patch)
-              expect([answer.status, codeOf(answer)], `${service} ${JSON.stringify(patch)}`).to.deep.equal([400, 'immutable_field'])
+              expect([answer.status, codeOf(answer)], `${service} ${JSON.stringify(patch)}`).to.deep.equal([
+                400,
+                'immutable_field'
+              ])
             }
       expect([await stored(a), await stored(b)]).to.deep.equal(before)
     })
@@ -181,15 +189,19 @@ describe('naming a parent that is not the record’s own', () => {
             ['messages', 'create', { session_id, role: 'user', content: 'x' }],
             ['tasks', 'create', { session_id, prompt: 'x' }]
           ]
-          for (const call of calls)
-            expect((await door.call(...call)).status, JSON.stringify(call)).to.equal(404)
-          for (const service of ['messages', 'tasks']) expect((await door.call(service, 'find', { query: { session_id } })).body['total']).to.equal(0)
+          for (const call of calls) expect((await door.call(...call)).status, JSON.stringify(call)).to.equal(404)
+          for (const service of ['messages', 'tasks'])
+            expect((await door.call(service, 'find', { query: { session_id } })).body['total']).to.equal(0)
           expect(codeOf(await door.call('messages', 'get', a.message_id, { query: { session_id } }))).to.equal('parent_mismatch')
           expect(codeOf(await door.call('messages', 'get', b.message_id, { query: { session_id } }))).to.equal('not_found')
         }
       for (const door of doors)
-        for (const [service, id] of [['messages', mine.message_id], ['tasks', mine.task_id]] as const)
-          for (const method of ['get', 'remove'] as const) expect((await door.call(service, method, id)).status, `${service} ${method}`).to.equal(404)
+        for (const [service, id] of [
+          ['messages', mine.message_id],
+          ['tasks', mine.task_id]
+        ] as const)
+          for (const method of ['get', 'remove'] as const)
+            expect((await door.call(service, method, id)).status, `${service} ${method}`).to.equal(404)
     })
   })
 })
@@ -230,7 +242,20 @@ function facts({ decision, reason_code, actor_id, action, transport, resource, s
   return { decision: decision as string, reason_code, actor_id, action, transport, resource, spoofed }
 }
 
-function refused(actor: Person, { transport }: Door, [service, method, id]: Call, parents: { claimed: string; actual: string }): Expected {
+function refused(
+  actor: Person,
+  { transport }: Door,
+  [service, method, id]: Call,
+  parents: { claimed: string; actual: string }
+): Expected {
   const resource = { type: service.slice(0, -1), id: id as string, ...parents }
-  return { decision: 'deny', reason_code: 'not_found', actor_id: actor.user_id, action: `${service}.${method}`, transport, resource, spoofed: true }
+  return {
+    decision: 'deny',
+    reason_code: 'not_found',
+    actor_id: actor.user_id,
+    action: `${service}.${method}`,
+    transport,
+    resource,
+    spoofed: true
+  }
 }

@@ -32,7 +32,12 @@ describe('tokens and keys', () => {
     const placeOf = async (owner: Person) => {
       const worktree_id = await world.worktree(owner)
       const session_id = await world.session(owner, worktree_id)
-      return { worktree_id, session_id, task_id: await world.task(owner, session_id), message_id: await world.message(owner, session_id) }
+      return {
+        worktree_id,
+        session_id,
+        task_id: await world.task(owner, session_id),
+        message_id: await world.message(owner, session_id)
+      }
     }
 
     it('D7: a task token works on its task and in its session, on nothing else of its user, and on nothing that its user cannot see', async () => {
@@ -63,7 +68,10 @@ describe('tokens and keys', () => {
       )
       await expectAll(
         token,
-        [['messages', 'create', message(s.session_id)], ['messages', 'create', [message(s.session_id), message(s.session_id)]]],
+        [
+          ['messages', 'create', message(s.session_id)],
+          ['messages', 'create', [message(s.session_id), message(s.session_id)]]
+        ],
         201
       )
 
@@ -102,7 +110,10 @@ describe('tokens and keys', () => {
       await expectAll(token, invisible, 404, 'not_found')
       for (const service of ['sessions', 'tasks', 'messages']) {
         const rows = rowsOf(await client(world.url, token).get(`/${service}`))
-        expect(rows.map((row) => row['session_id']), service).to.satisfy((ids: string[]) => ids.length > 0 && ids.every((id) => id === s.session_id))
+        expect(
+          rows.map((row) => row['session_id']),
+          service
+        ).to.satisfy((ids: string[]) => ids.length > 0 && ids.every((id) => id === s.session_id))
       }
     })
 
@@ -121,7 +132,10 @@ describe('tokens and keys', () => {
         for (const door of doors)
           for (const call of calls) {
             const answer = await door.call(...call)
-            expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([401, 'not_authenticated'])
+            expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([
+              401,
+              'not_authenticated'
+            ])
           }
         const reopened = openSocket(world.url, token).then(
           (door) => (door.close(), 'signed in'),
@@ -199,9 +213,14 @@ describe('tokens and keys', () => {
       const { api_key_id, secret } = await world.apiKey(alice!)
       for (const person of [bob!, world.root])
         for (const door of await open(world.url, person.token)) {
-          for (const call of [['api-keys', 'get', api_key_id], ['api-keys', 'remove', api_key_id]] as Call[])
+          for (const call of [
+            ['api-keys', 'get', api_key_id],
+            ['api-keys', 'remove', api_key_id]
+          ] as Call[])
             expect((await door.call(...call)).status, person.name).to.equal(404)
-          expect(rowsOf(await door.call('api-keys', 'find', { query: {} })).every((row) => row['user_id'] === person.user_id)).to.equal(true)
+          expect(
+            rowsOf(await door.call('api-keys', 'find', { query: {} })).every((row) => row['user_id'] === person.user_id)
+          ).to.equal(true)
         }
       expect((await client(world.url, secret).get('/sessions')).status).to.equal(200)
     })

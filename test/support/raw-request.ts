@@ -14,7 +14,10 @@ export function rawRequest(
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   const headers = {
-    ...(options.body !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(options.body)) }),
+    ...(options.body !== undefined && {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(options.body))
+    }),
     ...options.headers
   }
   return new Promise((resolve, reject) => {
@@ -24,7 +27,12 @@ export function rawRequest(
       response.on('error', reject)
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString()
-        resolve({ status: response.statusCode!, body: parse(text), headers: new Headers(response.headers as Record<string, string>), text })
+        resolve({
+          status: response.statusCode!,
+          body: parse(text),
+          headers: new Headers(response.headers as Record<string, string>),
+          text
+        })
       })
     })
     req.setTimeout(ANSWER_MS, () => req.destroy(new Error(`no answer to ${method} ${path.slice(0, 200)}`)))

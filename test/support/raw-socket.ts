@@ -24,7 +24,11 @@ export async function openRawSocket(url: string, token?: string): Promise<RawSoc
         else resolve([error, result])
       })
     })
-    return { status: error ? Number(error['code']) : event === 'create' ? 201 : 200, body: (error ?? result ?? {}) as Body, headers: new Headers() }
+    return {
+      status: error ? Number(error['code']) : event === 'create' ? 201 : 200,
+      body: (error ?? result ?? {}) as Body,
+      headers: new Headers()
+    }
   }
   const close = () => void socket.close()
   if (token) {

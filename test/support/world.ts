@@ -99,7 +99,10 @@ export async function inParallel<T>(width: number, items: readonly T[], run: (it
 
 const PAGE = 200
 
-async function signedIn(url: string, { name, email, password }: { name: string; email: string; password: string }): Promise<Person> {
+async function signedIn(
+  url: string,
+  { name, email, password }: { name: string; email: string; password: string }
+): Promise<Person> {
   const body = await made(client(url).post('/authentication', { strategy: 'local', email, password }))
   const token = text(body, 'accessToken')
   return { name, user_id: text(body['user'] as Body, 'user_id'), email, password, token, rest: client(url, token) }

@@ -70,7 +70,8 @@ function integer(env: NodeJS.ProcessEnv, name: string, fallback: number, least: 
   const text = env[name]
   if (text === undefined || text === '') return fallback
   const value = Number(text)
-  if (!/^\d+$/.test(text) || value < least || value > most) throw new SettingError(`${name} must be a whole number from ${least} to ${most}`)
+  if (!/^\d+$/.test(text) || value < least || value > most)
+    throw new SettingError(`${name} must be a whole number from ${least} to ${most}`)
   return value
 }
 
@@ -82,7 +83,8 @@ function oneOf<T extends string>(env: NodeJS.ProcessEnv, name: string, fallback:
 
 function databaseUrl(value: string | undefined, home: string): string {
   if (!value) return join(home, 'stoa.db')
-  if (!isPostgres(value)) throw new SettingError('STOA_DATABASE_URL must start with postgres://; leave it away for the SQLite file in STOA_HOME')
+  if (!isPostgres(value))
+    throw new SettingError('STOA_DATABASE_URL must start with postgres://; leave it away for the SQLite file in STOA_HOME')
   return value
 }
 
@@ -91,15 +93,18 @@ function admin(env: NodeJS.ProcessEnv): Config['admin'] {
   if (!email && !password) return null
   if (!email || !password) throw new SettingError('STOA_ADMIN_EMAIL and STOA_ADMIN_PASSWORD go together: set both or none')
   const rules = userSchema.create.properties
-  if (email.length > rules.email.maxLength! || !new RegExp(rules.email.pattern!).test(email)) throw new SettingError('STOA_ADMIN_EMAIL must be an e-mail address')
+  if (email.length > rules.email.maxLength! || !new RegExp(rules.email.pattern!).test(email))
+    throw new SettingError('STOA_ADMIN_EMAIL must be an e-mail address')
   const { minLength, maxLength } = rules.password
-  if (password.length < minLength! || password.length > maxLength!) throw new SettingError(`STOA_ADMIN_PASSWORD must have ${minLength} to ${maxLength} characters`)
+  if (password.length < minLength! || password.length > maxLength!)
+    throw new SettingError(`STOA_ADMIN_PASSWORD must have ${minLength} to ${maxLength} characters`)
   return { email: email.toLowerCase(), password }
 }
 
 function repoRoots(value: string | undefined): string[] {
   const roots = (value ?? '').split(':').filter(Boolean)
-  if (roots.some((root) => !isAbsolute(root))) throw new SettingError('STOA_REPO_ROOTS must be absolute directories, separated by a colon')
+  if (roots.some((root) => !isAbsolute(root)))
+    throw new SettingError('STOA_REPO_ROOTS must be absolute directories, separated by a colon')
   return roots
 }
 
@@ -119,6 +124,9 @@ function readSecret(path: string): string {
   }
   chmodSync(path, 0o600)
   const secret = readFileSync(path, 'utf8').trim()
-  if (secret.length < 32) throw new SettingError('the file secret in STOA_HOME is too short: remove it to have a new one made (everyone signs in again)')
+  if (secret.length < 32)
+    throw new SettingError(
+      'the file secret in STOA_HOME is too short: remove it to have a new one made (everyone signs in again)'
+    )
   return secret
 }

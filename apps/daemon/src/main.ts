@@ -15,7 +15,15 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const logger = makeLogger(config)
   const db = await openDatabase(config.databaseUrl, (error) => logger.warn({ err: error }, 'a database connection was lost'))
-  const deps: Deps = { config, credentials: makeCredentials(await signingKey(db, config)), db, logger, metrics: makeMetrics(), now: () => new Date(), newId }
+  const deps: Deps = {
+    config,
+    credentials: makeCredentials(await signingKey(db, config)),
+    db,
+    logger,
+    metrics: makeMetrics(),
+    now: () => new Date(),
+    newId
+  }
 
   const signInToken = await ensureFirstAdmin(deps)
   await refuseGeneratedPassword(deps)
@@ -32,11 +40,13 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
 
   process.stdout.write(`stoa listening on ${listening.url}\n`)
-  if (signInToken) process.stdout.write(`sign in as the first admin, once, within an hour: ${listening.url}/#sign-in=${signInToken}\n`)
+  if (signInToken)
+    process.stdout.write(`sign in as the first admin, once, within an hour: ${listening.url}/#sign-in=${signInToken}\n`)
 }
 
 main().catch((error: unknown) => {
-  const reason = error instanceof SettingError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const reason =
+    error instanceof SettingError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)
   process.stderr.write(`stoa does not start: ${reason}\n`)
   process.exit(1)
 })

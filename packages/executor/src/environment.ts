@@ -21,7 +21,10 @@ export function takeCredential(environment: NodeJS.ProcessEnv): Credential {
  * What the command sees. A list of what may pass and not of what may not: a secret that somebody adds to the
  * executor's environment tomorrow stays out without anybody thinking of it.
  */
-export function commandEnvironment(environment: NodeJS.ProcessEnv, task: { task_id: TaskId; session_id: SessionId }): Environment {
+export function commandEnvironment(
+  environment: NodeJS.ProcessEnv,
+  task: { task_id: TaskId; session_id: SessionId }
+): Environment {
   return { ...passable(environment), STOA_TASK_ID: task.task_id, STOA_SESSION_ID: task.session_id }
 }
 

@@ -81,7 +81,9 @@ function interruption({ timeoutMs, stop }: Command): { promise: Promise<Ended>; 
 /** The rest of the output. A process that left the group may hold the pipe open for ever, so the wait is short. */
 async function drain(child: ChildProcess): Promise<void> {
   const streams = [child.stdout!, child.stderr!]
-  const closed = streams.filter((stream) => !stream.closed).map((stream) => new Promise((resolve) => stream.once('close', resolve)))
+  const closed = streams
+    .filter((stream) => !stream.closed)
+    .map((stream) => new Promise((resolve) => stream.once('close', resolve)))
   const patience = new AbortController()
   await Promise.race([Promise.all(closed), sleep(1_000, null, { signal: patience.signal })])
   patience.abort()

@@ -34,7 +34,13 @@ export async function runTask({ api, person }: TaskApi, run: Run): Promise<Repor
   const git = gitEnvironment(run.environment)
   const start = await readGitHead(directory, git)
   const environment = commandEnvironment(run.environment, task)
-  const { ended, output } = await runCommand({ script: task.prompt, directory, environment, timeoutMs: run.timeoutMs, stop: run.stop })
+  const { ended, output } = await runCommand({
+    script: task.prompt,
+    directory,
+    environment,
+    timeoutMs: run.timeoutMs,
+    stop: run.stop
+  })
   const report: Report = { ...reportOf(ended), git_state: await readGitState(directory, git, start) }
 
   // The output first: the token ends with the task. If it cannot be stored the end is reported all the same, because a
@@ -54,7 +60,10 @@ async function workingDirectory(worktree: Worktree, given: string | null): Promi
   if (directory === null) {
     throw new ExecutorError('The worktree is a record without a directory: say with --dir where the task is to run.')
   }
-  const isDirectory = await stat(directory).then((found) => found.isDirectory(), () => false)
+  const isDirectory = await stat(directory).then(
+    (found) => found.isDirectory(),
+    () => false
+  )
   if (!isDirectory) throw new ExecutorError(`The directory ${directory} is not there on this machine.`)
   return directory
 }

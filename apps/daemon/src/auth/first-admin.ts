@@ -54,10 +54,14 @@ function nullWhenDuplicate(error: unknown): null {
 /** An address that others can reach needs a password that somebody has chosen. */
 export async function refuseGeneratedPassword({ db, config }: Deps): Promise<void> {
   if (['127.0.0.1', '::1', 'localhost'].includes(config.host)) return
-  const [admin] = await db.read(`SELECT user_id FROM users WHERE role = 'admin' AND password_generated = ? AND active = ?`, [true, true])
+  const [admin] = await db.read(`SELECT user_id FROM users WHERE role = 'admin' AND password_generated = ? AND active = ?`, [
+    true,
+    true
+  ])
   if (admin) {
     throw new SettingError(
-      `STOA_HOST is ${config.host}, but an admin still has a generated password: start on 127.0.0.1 first and set a password, or start with STOA_ADMIN_EMAIL and STOA_ADMIN_PASSWORD on an empty database`
+      `STOA_HOST is ${config.host}, but an admin still has a generated password: ` +
+        'start on 127.0.0.1 first and set a password, or start with STOA_ADMIN_EMAIL and STOA_ADMIN_PASSWORD on an empty database'
     )
   }
 }

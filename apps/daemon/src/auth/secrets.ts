@@ -11,7 +11,9 @@ export function makeSecret(prefix: string, credentialId: string): { secret: stri
 }
 
 export function parseSecret(prefix: string, text: string): { credential_id: string; secret_hash: Buffer } | null {
-  const match = new RegExp(`^${prefix}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_([A-Za-z0-9_-]{43})$`).exec(text)
+  const match = new RegExp(
+    `^${prefix}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_([A-Za-z0-9_-]{43})$`
+  ).exec(text)
   if (!match) return null
   const credential_id = match.slice(1, 6).join('-')
   return isId(credential_id) ? { credential_id, secret_hash: hashOf(match[6]!) } : null

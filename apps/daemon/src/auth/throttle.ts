@@ -39,8 +39,16 @@ export async function forgetAttempt(deps: Deps, email: string, ip: string | null
   const expired = new Date(deps.now().getTime() - WINDOW_MS).toISOString()
   await deps.db.commit({
     steps: [
-      { sql: 'DELETE FROM sign_in_attempts WHERE key = ? OR window_start < ? RETURNING key', params: [own, expired], optional: true },
-      ...others.map(([key]) => ({ sql: 'UPDATE sign_in_attempts SET count = count - 1 WHERE key = ? RETURNING key', params: [key], optional: true }))
+      {
+        sql: 'DELETE FROM sign_in_attempts WHERE key = ? OR window_start < ? RETURNING key',
+        params: [own, expired],
+        optional: true
+      },
+      ...others.map(([key]) => ({
+        sql: 'UPDATE sign_in_attempts SET count = count - 1 WHERE key = ? RETURNING key',
+        params: [key],
+        optional: true
+      }))
     ],
     entries: []
   })

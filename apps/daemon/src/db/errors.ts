@@ -8,7 +8,8 @@ export function mapDriverError(thrown: unknown): StoaError {
   if (thrown instanceof StoaError) return thrown
   const error = driverErrorIn(thrown)
   if (isUniqueViolation(error)) return new StoaError('duplicate', { cause: error })
-  if (isUnstorable(error)) return new StoaError('invalid', { message: 'A value is outside what can be stored or compared.', cause: error })
+  if (isUnstorable(error))
+    return new StoaError('invalid', { message: 'A value is outside what can be stored or compared.', cause: error })
   if (isForeignKeyViolation(error)) return new StoaError('not_found', { cause: error })
   return new StoaError('unavailable', { cause: error })
 }

@@ -32,10 +32,19 @@ export function guardHolds(dialect: Dialect, guard: AccessGuard, changed?: { tab
     guard.credential_id
   )
   if (changesUser) add('access_version = ?', user.access_version)
-  else add(`EXISTS (SELECT 1 FROM users gu WHERE gu.user_id = ? AND gu.access_version = ?${dialect.holdRows('gu')})`, user.user_id, user.access_version)
+  else
+    add(
+      `EXISTS (SELECT 1 FROM users gu WHERE gu.user_id = ? AND gu.access_version = ?${dialect.holdRows('gu')})`,
+      user.user_id,
+      user.access_version
+    )
   if (changesWorktree) add('access_version = ?', worktree!.access_version)
   else if (worktree) {
-    add(`EXISTS (SELECT 1 FROM worktrees gw WHERE gw.worktree_id = ? AND gw.access_version = ?${dialect.holdRows('gw')})`, worktree.worktree_id, worktree.access_version)
+    add(
+      `EXISTS (SELECT 1 FROM worktrees gw WHERE gw.worktree_id = ? AND gw.access_version = ?${dialect.holdRows('gw')})`,
+      worktree.worktree_id,
+      worktree.access_version
+    )
   }
   return { sql: parts.join(' AND '), params }
 }

@@ -39,7 +39,10 @@ export function journalValues(entry: JournalEntry): Value[] {
 
 /** Inserts any number of entries, in their order. */
 export function insertJournal({ rows }: Dialect): string {
-  return `INSERT INTO journal (${journalColumns.join(', ')}) SELECT ${journalColumns.map((column, index) => rows.at(index, columnType(column))).join(', ')} FROM ${rows.each} ORDER BY ${rows.position}`
+  const values = journalColumns.map((column, index) => rows.at(index, columnType(column)))
+  return `
+    INSERT INTO journal (${journalColumns.join(', ')})
+    SELECT ${values.join(', ')} FROM ${rows.each} ORDER BY ${rows.position}`
 }
 
 export function encodeJournal(entries: JournalEntry[]): string {

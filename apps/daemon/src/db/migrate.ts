@@ -75,5 +75,6 @@ async function appliedMigrations(db: Knex): Promise<string[]> {
 
 function refuseNewer(done: string[], list: readonly Migration[]): void {
   const unknown = done.find((name) => !list.some((migration) => migration.name === name))
-  if (unknown) throw new Error(`the database is newer than this daemon (it has ${unknown}): start the newer version, or restore a backup`)
+  if (unknown)
+    throw new Error(`the database is newer than this daemon (it has ${unknown}): start the newer version, or restore a backup`)
 }

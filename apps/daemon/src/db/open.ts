@@ -19,8 +19,11 @@ export async function openDatabase(url: string, onIdleError: (error: Error) => v
 function unreachable(error: unknown): SettingError | null {
   const code = String((error as { code?: unknown } | null)?.code ?? '')
   if (/^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ETIMEDOUT|EAI_AGAIN|28\w{3}|3D000)$/.test(code)) {
-    return new SettingError(`STOA_DATABASE_URL names a PostgreSQL that does not let us in (${code}): check that it runs, and the host, database, user and password`)
+    return new SettingError(
+      `STOA_DATABASE_URL names a PostgreSQL that does not let us in (${code}): check that it runs, and the host, database, user and password`
+    )
   }
-  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY') return new SettingError(`STOA_HOME has a database that cannot be written (${code}): check its owner and the disk`)
+  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY')
+    return new SettingError(`STOA_HOME has a database that cannot be written (${code}): check its owner and the disk`)
   return null
 }

@@ -42,7 +42,10 @@ function predicate(term: ScopeTerm, path: ScopePath): { sql: string; params: str
     case 'own':
       return { sql: `${path.user} = ?`, params: [term.user_id] }
     case 'owned_worktrees':
-      return { sql: `EXISTS (SELECT 1 FROM grants g WHERE g.worktree_id = ${path.worktree} AND g.user_id = ? AND g.level = 'owner')`, params: [term.user_id] }
+      return {
+        sql: `EXISTS (SELECT 1 FROM grants g WHERE g.worktree_id = ${path.worktree} AND g.user_id = ? AND g.level = 'owner')`,
+        params: [term.user_id]
+      }
     case 'visible_worktrees':
       return {
         sql: `EXISTS (SELECT 1 FROM worktrees w WHERE w.worktree_id = ${path.worktree} AND (w.others_can <> 'none'

@@ -31,7 +31,18 @@ export const tables = {
   credentials: {
     name: 'credentials',
     id: 'credential_id',
-    columns: ['credential_id', 'kind', 'user_id', 'name', 'task_id', 'session_id', 'expires_at', 'revoked_at', 'version', ...stamps],
+    columns: [
+      'credential_id',
+      'kind',
+      'user_id',
+      'name',
+      'task_id',
+      'session_id',
+      'expires_at',
+      'revoked_at',
+      'version',
+      ...stamps
+    ],
     hidden: ['secret_hash']
   },
   /** A view: the live API keys among the credentials. */
@@ -54,26 +65,84 @@ export const tables = {
   sessions: {
     name: 'sessions',
     id: 'session_id',
-    columns: ['session_id', 'worktree_id', 'title', 'agent', 'model', 'settings', 'tools', 'message_count', 'last_seq', 'parent_session_id', 'forked_from', 'archived_at', 'pinned', 'version', ...stamps],
+    columns: [
+      'session_id',
+      'worktree_id',
+      'title',
+      'agent',
+      'model',
+      'settings',
+      'tools',
+      'message_count',
+      'last_seq',
+      'parent_session_id',
+      'forked_from',
+      'archived_at',
+      'pinned',
+      'version',
+      ...stamps
+    ],
     json: ['settings', 'tools', 'forked_from'],
     booleans: ['pinned'],
     computed: {
-      status: `CASE WHEN EXISTS (SELECT 1 FROM tasks t WHERE t.session_id = sessions.session_id AND t.status IN (${list(ACTIVE_STATUSES)})) THEN 'running' ELSE 'idle' END`
+      status: `CASE WHEN EXISTS (
+        SELECT 1 FROM tasks t
+        WHERE t.session_id = sessions.session_id AND t.status IN (${list(ACTIVE_STATUSES)})
+      ) THEN 'running' ELSE 'idle' END`
     }
   },
   tasks: {
     name: 'tasks',
     id: 'task_id',
-    columns: ['task_id', 'session_id', 'client_task_id', 'prompt', 'agent', 'requested_model', 'effective_model', 'observed_model', 'status', 'attempt', 'executor_id', 'git_state', 'usage', 'exit_code', 'error', 'because', 'started_at', 'completed_at', 'version', ...stamps],
+    columns: [
+      'task_id',
+      'session_id',
+      'client_task_id',
+      'prompt',
+      'agent',
+      'requested_model',
+      'effective_model',
+      'observed_model',
+      'status',
+      'attempt',
+      'executor_id',
+      'git_state',
+      'usage',
+      'exit_code',
+      'error',
+      'because',
+      'started_at',
+      'completed_at',
+      'version',
+      ...stamps
+    ],
     json: ['git_state', 'usage', 'error'],
     computed: {
-      queue_position: `CASE WHEN tasks.status = 'queued' THEN (SELECT COUNT(*) FROM tasks q WHERE q.session_id = tasks.session_id AND q.status = 'queued' AND q.task_id <= tasks.task_id) END`
+      queue_position: `CASE WHEN tasks.status = 'queued' THEN (
+        SELECT COUNT(*) FROM tasks q
+        WHERE q.session_id = tasks.session_id AND q.status = 'queued' AND q.task_id <= tasks.task_id
+      ) END`
     }
   },
   messages: {
     name: 'messages',
     id: 'message_id',
-    columns: ['message_id', 'session_id', 'task_id', 'seq', 'role', 'content', 'metadata', 'client_message_id', 'revision', 'edited_at', 'edited_by', 'deleted_at', 'version', ...stamps],
+    columns: [
+      'message_id',
+      'session_id',
+      'task_id',
+      'seq',
+      'role',
+      'content',
+      'metadata',
+      'client_message_id',
+      'revision',
+      'edited_at',
+      'edited_by',
+      'deleted_at',
+      'version',
+      ...stamps
+    ],
     json: ['content', 'metadata']
   },
   /** A view: every revision of every message, the current one included. */
@@ -86,7 +155,30 @@ export const tables = {
   journal: {
     name: 'journal',
     id: 'id',
-    columns: ['seq', 'id', 'ts', 'kind', 'decision', 'reason_code', 'reason', 'actor_id', 'actor', 'credential', 'action', 'service', 'method', 'transport', 'worktree_id', 'session_id', 'spoofed', 'basis', 'trace', 'effect', 'version', 'request'],
+    columns: [
+      'seq',
+      'id',
+      'ts',
+      'kind',
+      'decision',
+      'reason_code',
+      'reason',
+      'actor_id',
+      'actor',
+      'credential',
+      'action',
+      'service',
+      'method',
+      'transport',
+      'worktree_id',
+      'session_id',
+      'spoofed',
+      'basis',
+      'trace',
+      'effect',
+      'version',
+      'request'
+    ],
     json: ['actor', 'credential', 'basis', 'trace', 'effect', 'request'],
     booleans: ['spoofed'],
     composed: {

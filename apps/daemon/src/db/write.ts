@@ -16,8 +16,12 @@ export class Sql implements Statement {
 /** `INSERT … SELECT … WHERE`: a row is added only while the conditions hold. What is null is left to the column's default. */
 export function insertWhere(table: Table, values: Record<string, unknown>, conditions: Statement[]): Step {
   const columns = inOrder(values).filter((column) => values[column] !== null && values[column] !== undefined)
+  const selected = columns.map((column) => castFor(values[column]))
   return {
-    sql: `INSERT INTO ${table.name} (${columns.join(', ')}) SELECT ${columns.map((column) => castFor(values[column])).join(', ')} ${where(conditions)} RETURNING ${returning(table)}`,
+    sql: `
+      INSERT INTO ${table.name} (${columns.join(', ')})
+      SELECT ${selected.join(', ')} ${where(conditions)}
+      RETURNING ${returning(table)}`,
     params: [...columns.map((column) => encodeColumn(table, column, values[column])), ...paramsOf(conditions)]
   }
 }
@@ -26,10 +30,15 @@ export function insertWhere(table: Table, values: Record<string, unknown>, condi
 export function updateWhere(table: Table, values: Record<string, unknown>, conditions: Statement[]): Step {
   const sets = inOrder(values).map((column) => {
     const value = values[column]
-    return value instanceof Sql ? { sql: `${column} = ${value.sql}`, params: value.params } : { sql: `${column} = ?`, params: [encodeColumn(table, column, value)] }
+    return value instanceof Sql
+      ? { sql: `${column} = ${value.sql}`, params: value.params }
+      : { sql: `${column} = ?`, params: [encodeColumn(table, column, value)] }
   })
+  const assigned = [...sets.map(({ sql }) => sql), 'version = version + 1']
   return {
-    sql: `UPDATE ${table.name} SET ${[...sets.map(({ sql }) => sql), 'version = version + 1'].join(', ')} ${where(conditions)} RETURNING ${returning(table)}`,
+    sql: `
+      UPDATE ${table.name} SET ${assigned.join(', ')} ${where(conditions)}
+      RETURNING ${returning(table)}`,
     params: [...paramsOf(sets), ...paramsOf(conditions)]
   }
 }

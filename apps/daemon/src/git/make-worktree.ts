@@ -22,7 +22,13 @@ export interface MadeWorktree {
  * repository's hooks do not run, because whoever names a repository must not choose what the daemon executes. Filters that
  * the repository's own configuration sets up (git-lfs, say) do run: an allowed root is one that its operator trusts.
  */
-export async function makeWorktree(options: { repoPath: string; ref: string; roots: string[]; home: string; worktreeId: string }): Promise<MadeWorktree> {
+export async function makeWorktree(options: {
+  repoPath: string
+  ref: string
+  roots: string[]
+  home: string
+  worktreeId: string
+}): Promise<MadeWorktree> {
   const repo = await allowedRepository(options.repoPath, options.roots)
   const base_sha = await resolveCommit(repo, options.ref)
   const branch = `${BRANCH_PREFIX}${options.worktreeId}`
@@ -32,7 +38,10 @@ export async function makeWorktree(options: { repoPath: string; ref: string; roo
   try {
     await git(repo, 'worktree', 'add', '-b', branch, path, base_sha)
   } catch (cause) {
-    throw new StoaError('invalid', { errors: [{ field: 'repo_path', message: 'git could not make a worktree of this repository' }], cause })
+    throw new StoaError('invalid', {
+      errors: [{ field: 'repo_path', message: 'git could not make a worktree of this repository' }],
+      cause
+    })
   }
   const undo = async () => {
     await git(repo, 'worktree', 'remove', '--force', path)
@@ -42,7 +51,8 @@ export async function makeWorktree(options: { repoPath: string; ref: string; roo
 }
 
 async function allowedRepository(repoPath: string, roots: string[]): Promise<string> {
-  const refused = (message: string, cause?: unknown) => new StoaError('invalid', { errors: [{ field: 'repo_path', message }], cause })
+  const refused = (message: string, cause?: unknown) =>
+    new StoaError('invalid', { errors: [{ field: 'repo_path', message }], cause })
   if (roots.length === 0) throw refused('no repositories are allowed: an operator sets STOA_REPO_ROOTS')
   if (!isAbsolute(repoPath)) throw refused('must be an absolute path')
   const outside = () => refused('is not a git repository below an allowed root')
@@ -66,10 +76,22 @@ function isInside(root: string, path: string): boolean {
  * be guessed, and our own branches are other people's worktrees.
  */
 async function resolveCommit(repo: string, ref: string): Promise<string> {
-  const missing = (cause?: unknown) => new StoaError('invalid', { errors: [{ field: 'ref', message: 'is not HEAD, a branch, a tag or a commit of one of them' }], cause })
+  const missing = (cause?: unknown) =>
+    new StoaError('invalid', {
+      errors: [{ field: 'ref', message: 'is not HEAD, a branch, a tag or a commit of one of them' }],
+      cause
+    })
   if (ref.startsWith(BRANCH_PREFIX)) throw missing()
   if (/^[0-9a-f]{40}$/.test(ref)) {
-    const containing = await git(repo, 'for-each-ref', '--contains', ref, '--format=%(refname:short)', 'refs/heads', 'refs/tags').catch(() => '')
+    const containing = await git(
+      repo,
+      'for-each-ref',
+      '--contains',
+      ref,
+      '--format=%(refname:short)',
+      'refs/heads',
+      'refs/tags'
+    ).catch(() => '')
     if (containing.split('\n').some((name) => name !== '' && !name.startsWith(BRANCH_PREFIX))) return ref
     throw missing()
   }
@@ -87,7 +109,10 @@ function isPlainRef(ref: string): boolean {
 }
 
 /** No configuration that the repository brings may run a program of its choice, and files that only look like one are none. */
-const distrust = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => ['-c', setting])
+const distrust = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => [
+  '-c',
+  setting
+])
 
 async function git(repo: string, ...args: string[]): Promise<string> {
   const { stdout } = await run('git', ['-C', repo, ...distrust, ...args], { timeout: 60_000, maxBuffer: 1_000_000 })

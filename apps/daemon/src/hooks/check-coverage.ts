@@ -12,7 +12,8 @@ export function checkCoverage(app: Application): void {
     if (!registration) throw new Error(`the service ${path} can be reached but has no policy: register it with registerService`)
     for (const method of getServiceOptions(app.service(path)).methods ?? []) requirePolicy(`${registration.service}.${method}`)
     for (const method of registration.methods) {
-      if (!registration.hooks.around[method]?.length) throw new Error(`${registration.service}.${method} can be reached but has no pipeline before it`)
+      if (!registration.hooks.around[method]?.length)
+        throw new Error(`${registration.service}.${method} can be reached but has no pipeline before it`)
     }
   }
 }
@@ -20,10 +21,13 @@ export function checkCoverage(app: Application): void {
 /** Once checked, nothing can be added: a route or a service that comes later would have passed no check. */
 export function sealApp(app: Application): void {
   app.use = () => {
-    throw new Error('the app was checked against the policy and is sealed: register services in services/index.ts and routes in http/routes.ts')
+    throw new Error(
+      'the app was checked against the policy and is sealed: register services in services/index.ts and routes in http/routes.ts'
+    )
   }
 }
 
 export function requirePolicy(action: string): void {
-  if (!policyOf(action)) throw new Error(`${action} can be reached but has no policy entry: add it to packages/core/src/policy/actions.ts`)
+  if (!policyOf(action))
+    throw new Error(`${action} can be reached but has no policy entry: add it to packages/core/src/policy/actions.ts`)
 }

@@ -45,7 +45,9 @@ export function stillAllowed({ db }: Deps, { who, loaded }: Access, changed?: { 
   const guard: AccessGuard = {
     credential_id: who!.credential.id,
     user: { user_id: who!.actor.user_id, access_version: who!.access_version },
-    worktree: worktree ? { worktree_id: worktree['worktree_id'] as string, access_version: worktree['access_version'] as number } : null
+    worktree: worktree
+      ? { worktree_id: worktree['worktree_id'] as string, access_version: worktree['access_version'] as number }
+      : null
   }
   return guardHolds(db.dialect, guard, changed)
 }
@@ -64,5 +66,6 @@ export function recordIs(access: Access, table: Table): Statement[] {
 /** `If-Match` fails honestly: with the version that is there now. */
 export function checkVersion(access: Access): void {
   const current = access.loaded?.record?.['version']
-  if (access.ifMatch !== null && access.ifMatch !== current) throw new StoaError('version_conflict', { data: { current_version: current } })
+  if (access.ifMatch !== null && access.ifMatch !== current)
+    throw new StoaError('version_conflict', { data: { current_version: current } })
 }

@@ -48,8 +48,19 @@ export function journalEntry(deps: Pick<Deps, 'now' | 'newId'>, access: Access, 
   }
 }
 
-export function allowedEntry(deps: Pick<Deps, 'now' | 'newId'>, access: Access, effect: Effect, more: Partial<Outcome> = {}): JournalEntry {
-  return journalEntry(deps, access, { decision: 'allow', reason_code: 'allowed', reason: access.decision?.rule ?? 'scope', effect, ...more })
+export function allowedEntry(
+  deps: Pick<Deps, 'now' | 'newId'>,
+  access: Access,
+  effect: Effect,
+  more: Partial<Outcome> = {}
+): JournalEntry {
+  return journalEntry(deps, access, {
+    decision: 'allow',
+    reason_code: 'allowed',
+    reason: access.decision?.rule ?? 'scope',
+    effect,
+    ...more
+  })
 }
 
 /** A parent that the caller named and the stored row contradicts. A record that does not exist contradicts nothing. */

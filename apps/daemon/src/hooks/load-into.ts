@@ -7,7 +7,13 @@ import type { Deps } from '../deps.js'
 import type { Access } from './access.js'
 
 /** Loads the caller and the record they name, and keeps the way to do it again. */
-export async function loadInto(deps: Deps, access: Access, type: ResourceType, id: string | null, adjust?: (target: Target) => Target): Promise<void> {
+export async function loadInto(
+  deps: Deps,
+  access: Access,
+  type: ResourceType,
+  id: string | null,
+  adjust?: (target: Target) => Target
+): Promise<void> {
   access.renew = async () => {
     const loaded = await loadAccess(deps.db, type, access.shown!.credential_id, id)
     access.who = verifyWho(access.shown!, loaded, deps.now())

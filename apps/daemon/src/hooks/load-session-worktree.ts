@@ -25,12 +25,15 @@ export function loadSessionWorktree(deps: Deps, type: 'session' | 'task' | 'mess
 function whatToLoad(context: Context, type: 'session' | 'task' | 'message'): [ResourceType, string] {
   const { resource_id } = accessOf(context.params)
   if (context.method !== 'create' && resource_id) return [type, resource_id]
-  return type === 'session' ? ['worktree', theOneParent(context.data, 'worktree_id')] : ['session', theOneParent(context.data, 'session_id')]
+  return type === 'session'
+    ? ['worktree', theOneParent(context.data, 'worktree_id')]
+    : ['session', theOneParent(context.data, 'session_id')]
 }
 
 function theOneParent(data: unknown, field: string): string {
   const parents = new Set((Array.isArray(data) ? data : [data]).map((item: Record<string, string>) => item[field]))
   const [parent] = parents
-  if (parents.size !== 1 || !parent) throw new StoaError('invalid', { errors: [{ field, message: 'must be the same in the whole list' }] })
+  if (parents.size !== 1 || !parent)
+    throw new StoaError('invalid', { errors: [{ field, message: 'must be the same in the whole list' }] })
   return parent
 }

@@ -19,9 +19,13 @@ export function normalizeTimes(schema: ServiceSchema, value: Record<string, unkn
   const normalize = (time: unknown): unknown => {
     if (typeof time === 'string') return toIso(time)
     if (Array.isArray(time)) return time.map(normalize)
-    return isPlain(time) ? Object.fromEntries(Object.entries(time).map(([operator, inner]) => [operator, normalize(inner)])) : time
+    return isPlain(time)
+      ? Object.fromEntries(Object.entries(time).map(([operator, inner]) => [operator, normalize(inner)]))
+      : time
   }
-  return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, isTime(schema.record.properties[field]) ? normalize(inner) : inner]))
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => [field, isTime(schema.record.properties[field]) ? normalize(inner) : inner])
+  )
 }
 
 /** Some well-formed times are on no clock (a leap second). */

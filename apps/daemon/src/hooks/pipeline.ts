@@ -21,7 +21,13 @@ type Hook = (context: never, next: () => Promise<void>) => Promise<void>
 
 /** THE order of a request: the same for every service, every method and every transport. */
 export function pipeline(deps: Deps, options: PipelineOptions): { around: Record<string, AroundHookFunction[]> } {
-  const first = [requestContext(deps, options.service), errorBoundary(deps), recordRefusal(deps), authenticate(deps), validate(options)]
+  const first = [
+    requestContext(deps, options.service),
+    errorBoundary(deps),
+    recordRefusal(deps),
+    authenticate(deps),
+    validate(options)
+  ]
   const one = [...first, options.load, authorize]
   return around({
     find: [...first, scopeList(deps), recordRead(deps)],

@@ -33,9 +33,18 @@ export function recordRefusal(deps: Deps) {
     } catch (error) {
       if (!(error instanceof StoaError) || !recorded.has(error.code)) throw error
       const access = accessOf(context.params)
-      const entry = journalEntry(deps, access, { decision: 'deny', reason_code: error.code, reason: catalogue[error.code].message })
+      const entry = journalEntry(deps, access, {
+        decision: 'deny',
+        reason_code: error.code,
+        reason: catalogue[error.code].message
+      })
       await commitAndCount(deps, { steps: [], entries: [entry] })
-      throw new StoaError(error.code, { message: error.message, data: { ...error.data, decision_id: entry.id }, errors: error.errors, cause: error.cause })
+      throw new StoaError(error.code, {
+        message: error.message,
+        data: { ...error.data, decision_id: entry.id },
+        errors: error.errors,
+        cause: error.cause
+      })
     }
   }
 }

@@ -2,18 +2,21 @@ import { StoaError } from '@stoa/core/errors'
 
 /** NUL cannot be stored on every database, and a `__proto__` key is never data. */
 export function refuseHostile(value: unknown, depth = 0): void {
-  if (typeof value === 'string' && value.includes('\0')) throw new StoaError('invalid', { message: 'Text must not contain NUL characters.' })
+  if (typeof value === 'string' && value.includes('\0'))
+    throw new StoaError('invalid', { message: 'Text must not contain NUL characters.' })
   if (typeof value !== 'object' || value === null) return
   if (depth > MAX_DEPTH) throw new StoaError('invalid', { message: `JSON may be nested ${MAX_DEPTH} levels deep at most.` })
   for (const [key, inner] of Object.entries(value)) {
-    if (key === '__proto__' || key.includes('\0')) throw new StoaError('invalid', { message: 'The request has a field name that is not allowed.' })
+    if (key === '__proto__' || key.includes('\0'))
+      throw new StoaError('invalid', { message: 'The request has a field name that is not allowed.' })
     refuseHostile(inner, depth + 1)
   }
 }
 
 /** More conditions than a database takes in one statement (SQLite: 32,766 parameters) is the caller's error. */
 export function refuseEndless(query: object): void {
-  if (countValues(query) > MAX_VALUES) throw new StoaError('invalid', { message: `A query may have ${MAX_VALUES} values at most.` })
+  if (countValues(query) > MAX_VALUES)
+    throw new StoaError('invalid', { message: `A query may have ${MAX_VALUES} values at most.` })
 }
 
 function countValues(value: unknown): number {

@@ -37,7 +37,11 @@ export function requestContext(deps: Deps, service: string) {
     context.params = { ...context.params, access }
     await next()
     if (!context.http) return
-    context.http.headers = { ...context.http.headers, 'X-Request-Id': access.request.request_id, ...(access.decision_id && { 'X-Decision-Id': access.decision_id }) }
+    context.http.headers = {
+      ...context.http.headers,
+      'X-Request-Id': access.request.request_id,
+      ...(access.decision_id && { 'X-Decision-Id': access.decision_id })
+    }
     if (access.repeated) context.http.status = 200
   }
 }

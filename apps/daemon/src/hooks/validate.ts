@@ -56,9 +56,14 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     refuseHostile(data)
     const items = Array.isArray(data) ? data : [data]
     if (Array.isArray(data) && !batch) throw new StoaError('invalid', { message: 'A list is not taken here: send one record.' })
-    if (items.length === 0 || items.length > (batch ?? 1)) throw new StoaError('invalid', { message: `Send between 1 and ${batch} records.` })
+    if (items.length === 0 || items.length > (batch ?? 1))
+      throw new StoaError('invalid', { message: `Send between 1 and ${batch} records.` })
     const [parent] = schema.parents
-    const filled = items.map((item) => (parent && isPlain(item) && item[parent] === undefined && query[parent] !== undefined ? { ...item, [parent]: query[parent] } : item))
+    const filled = items.map((item) =>
+      parent && isPlain(item) && item[parent] === undefined && query[parent] !== undefined
+        ? { ...item, [parent]: query[parent] }
+        : item
+    )
     for (const item of filled) {
       check(validators.create!, item)
       refuseBrokenText(item as Record<string, unknown>)
@@ -66,7 +71,9 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     if (parent) takeClaims(access, query, 'query', schema)
     access.fields = [...new Set(filled.flatMap((item) => Object.keys(item as object)))]
     access.reason = filled.every((item) => Boolean((item as { reason?: unknown }).reason))
-    return Array.isArray(data) ? filled.map((item) => normalizeTimes(schema, item as Record<string, unknown>)) : normalizeTimes(schema, filled[0] as Record<string, unknown>)
+    return Array.isArray(data)
+      ? filled.map((item) => normalizeTimes(schema, item as Record<string, unknown>))
+      : normalizeTimes(schema, filled[0] as Record<string, unknown>)
   }
 
   function takePatch(access: Access, data: unknown): unknown {
@@ -76,7 +83,8 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     const patchable = schema.patch!.properties
     const known = { ...schema.record.properties, ...Object.fromEntries(schema.parents.map((field) => [field, true])) }
     const unknown = fields.find((field) => !Object.hasOwn(known, field) && !Object.hasOwn(patchable, field))
-    if (unknown) throw new StoaError('unknown_field', { errors: [{ field: unknown.slice(0, 200), message: 'does not exist here' }] })
+    if (unknown)
+      throw new StoaError('unknown_field', { errors: [{ field: unknown.slice(0, 200), message: 'does not exist here' }] })
     if (fields.length === 0) throw new StoaError('invalid', { message: 'The patch is empty.' })
     const changes = Object.fromEntries(Object.entries(data).filter(([field]) => Object.hasOwn(patchable, field)))
     check(validators.patch!, changes)
@@ -90,7 +98,8 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
 }
 
 function takeId(access: Access, id: unknown): void {
-  if (id === null || id === undefined) throw new StoaError('method_not_allowed', { message: 'Name one record: this is not offered on all of them.' })
+  if (id === null || id === undefined)
+    throw new StoaError('method_not_allowed', { message: 'Name one record: this is not offered on all of them.' })
   if (!isId(id)) throw new StoaError('invalid', { errors: [{ field: 'id', message: 'is not a UUIDv7 in lower case' }] })
   access.resource_id = id
 }

@@ -19,8 +19,12 @@ export function check(compiled: Check, value: unknown): void {
   if (validator(value)) return
   const [first] = validator.errors ?? []
   const unknown = first?.keyword === 'additionalProperties' ? String(first.params['additionalProperty']) : null
-  const field = [first?.instancePath.slice(1).replaceAll('/', '.'), unknown ?? first?.params['missingProperty']].filter(Boolean).join('.')
-  throw new StoaError(unknown ? 'unknown_field' : 'invalid', { errors: [{ field: field.slice(0, 200), message: first?.message ?? 'is not valid' }] })
+  const field = [first?.instancePath.slice(1).replaceAll('/', '.'), unknown ?? first?.params['missingProperty']]
+    .filter(Boolean)
+    .join('.')
+  throw new StoaError(unknown ? 'unknown_field' : 'invalid', {
+    errors: [{ field: field.slice(0, 200), message: first?.message ?? 'is not valid' }]
+  })
 }
 
 /** The query language of `find`: the documented fields, the usual operators, and nothing else. */
@@ -34,7 +38,14 @@ export function findQuery(schema: ServiceSchema, extra: Record<string, TSchema> 
       ...extra,
       $limit: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
       $skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
-      $sort: Type.Optional(Type.Object(Object.fromEntries(schema.filters.map((field) => [field, Type.Optional(Type.Unsafe<1 | -1>({ type: 'integer', enum: [1, -1] }))])), { additionalProperties: false })),
+      $sort: Type.Optional(
+        Type.Object(
+          Object.fromEntries(
+            schema.filters.map((field) => [field, Type.Optional(Type.Unsafe<1 | -1>({ type: 'integer', enum: [1, -1] }))])
+          ),
+          { additionalProperties: false }
+        )
+      ),
       $select: Type.Optional(selection(schema)),
       $or: anyOf('some'),
       $and: anyOf('each')
@@ -50,7 +61,10 @@ function anyOf(definition: string): TSchema {
 /** What may stand in the query of get, patch and remove: a parent that is checked, a selection, a version. */
 export function recordQuery(schema: ServiceSchema): TObject {
   const parents = Object.fromEntries(schema.parents.map((field) => [field, Type.Optional(Type.String())]))
-  return Type.Object({ ...parents, $select: Type.Optional(selection(schema)), $version: Type.Optional(Type.Integer({ minimum: 1 })) }, { additionalProperties: false })
+  return Type.Object(
+    { ...parents, $select: Type.Optional(selection(schema)), $version: Type.Optional(Type.Integer({ minimum: 1 })) },
+    { additionalProperties: false }
+  )
 }
 
 function selection(schema: ServiceSchema): TSchema {

@@ -9,7 +9,8 @@ export function answerErrors({ logger, newId }: Pick<Deps, 'logger' | 'newId'>):
   return async (ctx, next) => {
     try {
       await next()
-      if (ctx.body === undefined && ctx.status === 404) throw new StoaError('not_found', { message: 'There is nothing at this path.' })
+      if (ctx.body === undefined && ctx.status === 404)
+        throw new StoaError('not_found', { message: 'There is nothing at this path.' })
     } catch (thrown) {
       answer(ctx, hasCode(thrown) ? thrown : outside(thrown))
     }
@@ -43,5 +44,12 @@ function wantsProblem(ctx: Context): boolean {
 }
 
 function problem(error: FeathersError, data: Record<string, unknown>): Record<string, unknown> {
-  return { type: `urn:stoa:error:${String(data['code'])}`, title: error.name, status: error.code, detail: error.message, ...data, ...(error.errors && { errors: error.errors }) }
+  return {
+    type: `urn:stoa:error:${String(data['code'])}`,
+    title: error.name,
+    status: error.code,
+    detail: error.message,
+    ...data,
+    ...(error.errors && { errors: error.errors })
+  }
 }

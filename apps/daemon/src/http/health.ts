@@ -9,7 +9,10 @@ export interface Health {
 /** Asks the database, and gives up before a supervisor would. */
 export async function checkHealth({ db }: Deps): Promise<Health> {
   const status = await Promise.race([
-    db.read('SELECT 1 AS one', []).then(() => 'ok' as const, () => 'failing' as const),
+    db.read('SELECT 1 AS one', []).then(
+      () => 'ok' as const,
+      () => 'failing' as const
+    ),
     new Promise<'failing'>((resolve) => setTimeout(resolve, 2_000, 'failing').unref())
   ])
   return { status, database: { kind: db.dialect.name, status }, uptime_s: Math.floor(process.uptime()) }

@@ -22,7 +22,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 async function readBody(req: IncomingMessage): Promise<string> {
-  if (req.headers['content-encoding'] && req.headers['content-encoding'] !== 'identity') throw new StoaError('invalid', { message: 'Compressed bodies are not taken.' })
+  if (req.headers['content-encoding'] && req.headers['content-encoding'] !== 'identity')
+    throw new StoaError('invalid', { message: 'Compressed bodies are not taken.' })
   try {
     return await getRawBody(req, { limit: BODY_LIMIT, encoding: 'utf8', length: req.headers['content-length'] ?? null })
   } catch (cause) {
@@ -35,7 +36,8 @@ async function readBody(req: IncomingMessage): Promise<string> {
 
 function parse(text: string, contentType: string): JsonValue | undefined {
   if (text === '') return undefined
-  if (!/^application\/json\s*(;|$)/i.test(contentType)) throw new StoaError('invalid', { message: 'Send JSON, with Content-Type: application/json.' })
+  if (!/^application\/json\s*(;|$)/i.test(contentType))
+    throw new StoaError('invalid', { message: 'Send JSON, with Content-Type: application/json.' })
   try {
     const body = JSON.parse(text) as JsonValue
     refuseInexactNumbers(text)
@@ -57,7 +59,8 @@ function refuseInexactNumbers(json: string): void {
     else if (isInNumber(json[at]!)) {
       let end = at
       while (end < json.length && isInNumber(json[end]!)) end += 1
-      if (!isExact(json.slice(at, end))) throw new StoaError('invalid', { message: 'The body has a number that cannot be kept exactly. Send it as text.' })
+      if (!isExact(json.slice(at, end)))
+        throw new StoaError('invalid', { message: 'The body has a number that cannot be kept exactly. Send it as text.' })
       at = end - 1
     }
   }
@@ -89,5 +92,7 @@ function normalForm(number: string): string {
   const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
   const significant = digits.replace(/0+$/, '')
-  return significant === '' ? '0' : `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
+  return significant === ''
+    ? '0'
+    : `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`
 }

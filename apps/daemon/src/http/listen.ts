@@ -26,8 +26,12 @@ async function bound(server: Server, host: string, port: number): Promise<void> 
     if (!server.listening) await once(server, 'listening')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE') throw new SettingError(`STOA_PORT is ${port}, but that port is in use: stop what listens there, or choose another (0 takes any free one)`)
-    if (code === 'EACCES') throw new SettingError(`STOA_PORT is ${port}, and this user may not listen there: choose one above 1023`)
+    if (code === 'EADDRINUSE')
+      throw new SettingError(
+        `STOA_PORT is ${port}, but that port is in use: stop what listens there, or choose another (0 takes any free one)`
+      )
+    if (code === 'EACCES')
+      throw new SettingError(`STOA_PORT is ${port}, and this user may not listen there: choose one above 1023`)
     throw new SettingError(`STOA_HOST is ${host}, and it is not an address of this machine (${code})`)
   }
 }

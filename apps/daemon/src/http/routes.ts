@@ -40,7 +40,11 @@ export function standardRoutes(deps: Deps): Route[] {
       }
     },
     { path: '/health', action: 'health.get', answer: async () => ({ body: await checkHealth(deps) }) },
-    { path: '/metrics', action: 'metrics.get', answer: async () => ({ type: 'text/plain; version=0.0.4', body: await deps.metrics.text() }) },
+    {
+      path: '/metrics',
+      action: 'metrics.get',
+      answer: async () => ({ type: 'text/plain; version=0.0.4', body: await deps.metrics.text() })
+    },
     { path: '/openapi.json', action: 'openapi.get', answer: async () => ({ body: openApi }) }
   ]
 }

@@ -14,21 +14,24 @@ type Acknowledge = (error: unknown, result?: unknown) => void
 /** Feathers over sockets: the same services, the same pipeline. Browsers may come from our own origin only. */
 export function sockets(app: Application, deps: Deps): void {
   app.configure(
-    socketio({ maxHttpBufferSize: BODY_LIMIT, serveClient: false, allowRequest: (req, decide) => decide(null, isOwnOrigin(req)) }, (io) => {
-      io.use((socket, next) => {
-        Object.assign((socket as unknown as { feathers: object }).feathers, { ip: socket.handshake.address })
-        socket.use((packet, proceed) => {
-          const last = packet.at(-1) as unknown
-          if (typeof last === 'function') packet[packet.length - 1] = withCodes(deps, last as Acknowledge)
-          const refuse = (code: ErrorCode) => typeof last === 'function' && (packet.at(-1) as Acknowledge)(new StoaError(code))
-          const [method, service] = packet as unknown[]
-          if (!methodsOf(app).has(method)) refuse('method_not_allowed')
-          else if (typeof service !== 'string' || isHostilePath(service)) refuse('not_found')
-          else proceed()
+    socketio(
+      { maxHttpBufferSize: BODY_LIMIT, serveClient: false, allowRequest: (req, decide) => decide(null, isOwnOrigin(req)) },
+      (io) => {
+        io.use((socket, next) => {
+          Object.assign((socket as unknown as { feathers: object }).feathers, { ip: socket.handshake.address })
+          socket.use((packet, proceed) => {
+            const last = packet.at(-1) as unknown
+            if (typeof last === 'function') packet[packet.length - 1] = withCodes(deps, last as Acknowledge)
+            const refuse = (code: ErrorCode) => typeof last === 'function' && (packet.at(-1) as Acknowledge)(new StoaError(code))
+            const [method, service] = packet as unknown[]
+            if (!methodsOf(app).has(method)) refuse('method_not_allowed')
+            else if (typeof service !== 'string' || isHostilePath(service)) refuse('not_found')
+            else proceed()
+          })
+          next()
         })
-        next()
-      })
-    })
+      }
+    )
   )
 }
 
@@ -42,7 +45,10 @@ function withCodes(deps: Deps, acknowledge: Acknowledge): Acknowledge {
   return (error, result) => {
     if (!error || typeof (error as { data?: { code?: unknown } }).data?.code === 'string') return acknowledge(error, result)
     const { name, code, message } = error as { name?: string; code?: number; message?: string }
-    const thrown = error instanceof StoaError ? error : toStoaError(new FeathersError(message ?? '', name ?? 'GeneralError', typeof code === 'number' ? code : 500, '', {}))
+    const thrown =
+      error instanceof StoaError
+        ? error
+        : toStoaError(new FeathersError(message ?? '', name ?? 'GeneralError', typeof code === 'number' ? code : 500, '', {}))
     const request_id = deps.newId()
     if (thrown.status >= 500) deps.logger.error({ request_id, outcome: thrown.code, err: error })
     acknowledge(toFeathersError(thrown, { request_id }, false).toJSON())

@@ -88,7 +88,11 @@ function sort(fields: readonly string[]): object {
     description: '`$sort[field]=1` rises, `-1` falls.',
     style: 'deepObject',
     explode: true,
-    schema: { type: 'object', properties: Object.fromEntries(fields.map((field) => [field, direction])), additionalProperties: false }
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(fields.map((field) => [field, direction])),
+      additionalProperties: false
+    }
   }
 }
 
@@ -106,7 +110,8 @@ const LISTS = ['$in', '$nin']
 
 function filter(field: string, { schema, one }: Resource): object {
   // A filter may be on a part of a field that the record shows as an object, such as the journal's resource.
-  const value = field in schema.record.properties ? { $ref: `#/components/schemas/${one}/properties/${field}` } : { type: 'string' }
+  const value =
+    field in schema.record.properties ? { $ref: `#/components/schemas/${one}/properties/${field}` } : { type: 'string' }
   const operators = Object.fromEntries([
     ...COMPARISONS.map((operator) => [operator, value]),
     ...LISTS.map((operator) => [operator, { type: 'array', items: value }])

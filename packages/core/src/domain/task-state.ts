@@ -17,7 +17,12 @@ export const TASK_STATUSES = [
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 
 export const TERMINAL_STATUSES = ['completed', 'failed', 'stopped', 'timed_out'] as const satisfies readonly TaskStatus[]
-export const ACTIVE_STATUSES = ['dispatching', 'running', 'awaiting_permission', 'stopping'] as const satisfies readonly TaskStatus[]
+export const ACTIVE_STATUSES = [
+  'dispatching',
+  'running',
+  'awaiting_permission',
+  'stopping'
+] as const satisfies readonly TaskStatus[]
 
 const transitions: Record<TaskStatus, readonly TaskStatus[]> = {
   queued: ['dispatching', 'running', 'stopped', 'failed'],

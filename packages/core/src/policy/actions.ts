@@ -29,16 +29,7 @@ export interface Policy {
 }
 
 export type ResourceType =
-  | 'user'
-  | 'worktree'
-  | 'grant'
-  | 'session'
-  | 'task'
-  | 'message'
-  | 'api_key'
-  | 'token'
-  | 'journal_entry'
-  | 'daemon'
+  'user' | 'worktree' | 'grant' | 'session' | 'task' | 'message' | 'api_key' | 'token' | 'journal_entry' | 'daemon'
 
 const view: Rule = { by: 'level', level: 'view' }
 const prompt: Rule = { by: 'level', level: 'prompt', own: 'session' }

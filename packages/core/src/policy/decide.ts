@@ -83,11 +83,23 @@ export function decide(actor: Actor, action: string, target: Target, intent: Int
     }
     trace.push(step)
     if (!passed) {
-      return { ...refusal(missedCode(rules, actor, target, intent), true, step, trace), smallest_grant: smallestGrant(actor, action, target, intent) }
+      return {
+        ...refusal(missedCode(rules, actor, target, intent), true, step, trace),
+        smallest_grant: smallestGrant(actor, action, target, intent)
+      }
     }
   }
   const last = trace.at(-1)!
-  return { allowed: true, visible: true, code: 'allowed', rule: last.check, need: last.need, have: last.have, trace, smallest_grant: null }
+  return {
+    allowed: true,
+    visible: true,
+    code: 'allowed',
+    rule: last.check,
+    need: last.need,
+    have: last.have,
+    trace,
+    smallest_grant: null
+  }
 }
 
 /** The action's own requirement first, then those of the fields it touches; all must pass. */
@@ -95,7 +107,10 @@ function requirements(policy: Policy, intent: Intent): { check: string; rules: R
   const fields = intent.fields.filter((field) => policy.fields && Object.hasOwn(policy.fields, field))
   return [
     { check: policy.anyOf.map(ruleName).join('|'), rules: policy.anyOf },
-    ...fields.map((field) => ({ check: `${field}:${policy.fields![field]!.map(ruleName).join('|')}`, rules: policy.fields![field]! }))
+    ...fields.map((field) => ({
+      check: `${field}:${policy.fields![field]!.map(ruleName).join('|')}`,
+      rules: policy.fields![field]!
+    }))
   ]
 }
 
@@ -135,7 +150,12 @@ function checkToken({ token: reach, anyOf }: Policy, actor: Actor, target: Targe
     (reach === 'task' && target.task_id === task_id) ||
     (reach === 'session' && target.session?.session_id === session_id) ||
     (reach === 'worktree' && target.worktree?.worktree_id === worktree_id)
-  return { check: 'token', need: reach ? `a token of this ${reach}` : 'a credential of a person', have: `the token of task ${task_id}`, passed: within }
+  return {
+    check: 'token',
+    need: reach ? `a token of this ${reach}` : 'a credential of a person',
+    have: `the token of task ${task_id}`,
+    passed: within
+  }
 }
 
 function missedCode(rules: readonly Rule[], actor: Actor, target: Target, intent: Intent): DecisionCode {

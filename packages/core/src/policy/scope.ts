@@ -44,7 +44,8 @@ function termOf(rule: Rule, actor: Actor): ScopeTerm[] {
       return []
     case 'level':
       if (rule.level === 'view') return [{ see: 'visible_worktrees', user_id: actor.user_id }]
-      if (rule.level === 'owner') return roleReaches(actor.role, 'member') ? [{ see: 'owned_worktrees', user_id: actor.user_id }] : []
+      if (rule.level === 'owner')
+        return roleReaches(actor.role, 'member') ? [{ see: 'owned_worktrees', user_id: actor.user_id }] : []
       throw new Error(`no list predicate for the level ${rule.level}`)
   }
 }

@@ -4,7 +4,11 @@ import { defineSchema } from './service-schema.js'
 import { closed, id, line, nullable, oneOf, stamps, version } from './types.js'
 
 /** One line that says something. */
-const reason = Type.String({ minLength: 1, maxLength: 1000, pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$' })
+const reason = Type.String({
+  minLength: 1,
+  maxLength: 1000,
+  pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$'
+})
 
 export const grantSchema = defineSchema({
   name: 'grants',

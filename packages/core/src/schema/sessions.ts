@@ -34,9 +34,24 @@ export const sessionSchema = defineSchema({
     version: version(),
     ...stamps
   }),
-  create: Type.Object({ worktree_id: id(), ...Type.Partial(Type.Object(writable)).properties, parent_session_id: Type.Optional(nullable(id())) }, closed),
+  create: Type.Object(
+    { worktree_id: id(), ...Type.Partial(Type.Object(writable)).properties, parent_session_id: Type.Optional(nullable(id())) },
+    closed
+  ),
   patch: Type.Partial(Type.Object(writable), closed),
-  filters: ['session_id', 'worktree_id', 'title', 'agent', 'model', 'pinned', 'archived_at', 'parent_session_id', 'created_at', 'created_by', 'updated_at'],
+  filters: [
+    'session_id',
+    'worktree_id',
+    'title',
+    'agent',
+    'model',
+    'pinned',
+    'archived_at',
+    'parent_session_id',
+    'created_at',
+    'created_by',
+    'updated_at'
+  ],
   parents: ['worktree_id']
 })
 

@@ -60,7 +60,18 @@ export const taskSchema = defineSchema({
     closed
   ),
   patch: Type.Partial(Type.Object(report), closed),
-  filters: ['task_id', 'session_id', 'client_task_id', 'status', 'agent', 'created_at', 'created_by', 'started_at', 'completed_at', 'updated_at'],
+  filters: [
+    'task_id',
+    'session_id',
+    'client_task_id',
+    'status',
+    'agent',
+    'created_at',
+    'created_by',
+    'started_at',
+    'completed_at',
+    'updated_at'
+  ],
   parents: ['session_id', 'worktree_id']
 })
 

@@ -27,6 +27,7 @@ export abstract class BearerStrategy extends AuthenticationBaseStrategy {
 
   async handleConnection(event: ConnectionEvent, connection: RealTimeConnection, result?: AuthenticationResult): Promise<void> {
     if (event !== 'login') delete connection['authentication']
-    else if (result?.accessToken && this.recognise(result.accessToken)) connection['authentication'] = { strategy: this.name, accessToken: result.accessToken }
+    else if (result?.accessToken && this.recognise(result.accessToken))
+      connection['authentication'] = { strategy: this.name, accessToken: result.accessToken }
   }
 }

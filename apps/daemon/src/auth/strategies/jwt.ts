@@ -42,8 +42,12 @@ export class JwtStrategy extends BearerStrategy {
   private verify(token: string): Verified | null {
     try {
       const payload = jwt.verify(token, this.key, { algorithms: ['HS256'], audience: AUDIENCE })
-      if (typeof payload !== 'object' || !isId(payload.jti) || typeof payload['key'] !== 'string' || payload.exp === undefined) return null
-      return { shown: { kind: 'access_token', credential_id: payload.jti, secret_hash: hashOf(payload['key']) }, expires: payload.exp * 1000 }
+      if (typeof payload !== 'object' || !isId(payload.jti) || typeof payload['key'] !== 'string' || payload.exp === undefined)
+        return null
+      return {
+        shown: { kind: 'access_token', credential_id: payload.jti, secret_hash: hashOf(payload['key']) },
+        expires: payload.exp * 1000
+      }
     } catch (error) {
       if (error instanceof jwt.JsonWebTokenError) return null
       throw error

@@ -19,7 +19,8 @@ export class LocalStrategy extends AuthenticationBaseStrategy {
     const [row] = await this.deps.db.read('SELECT * FROM users WHERE email = ?', [email])
     const user = row ? decodeRow(tables.users, row, true) : null
     const matches = await verifyPassword((user?.['password_hash'] as string | undefined) ?? null, String(data.password))
-    if (!user || !matches || user['active'] !== true) throw new StoaError('not_authenticated', { message: 'The e-mail address or the password is wrong.' })
+    if (!user || !matches || user['active'] !== true)
+      throw new StoaError('not_authenticated', { message: 'The e-mail address or the password is wrong.' })
     await forgetAttempt(this.deps, email, ip)
     return { authentication: { strategy: this.name }, user }
   }

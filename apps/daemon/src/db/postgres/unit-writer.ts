@@ -38,7 +38,9 @@ export class UnitWriter {
     const [step] = unit.steps
     const [entry] = unit.entries
     const values = journalValues(entry!).filter((_, index) => journalColumns[index] !== 'version')
-    const { rows } = await this.pool.query<Row>(prepare(changeAndRecord(step!), [...(step!.first?.params ?? []), ...step!.params, ...values]))
+    const { rows } = await this.pool.query<Row>(
+      prepare(changeAndRecord(step!), [...(step!.first?.params ?? []), ...step!.params, ...values])
+    )
     return rows.length > 0 ? rows : null
   }
 
@@ -49,7 +51,12 @@ export class UnitWriter {
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
       let answer: Row[] = []
       for (const step of unit.steps) {
-        const { rows } = await client.query<Row>(prepare(step.first ? `WITH ${asCte(step.first)} ${step.sql}` : step.sql, [...(step.first?.params ?? []), ...step.params]))
+        const { rows } = await client.query<Row>(
+          prepare(step.first ? `WITH ${asCte(step.first)} ${step.sql}` : step.sql, [
+            ...(step.first?.params ?? []),
+            ...step.params
+          ])
+        )
         if (step.optional) continue
         if (rows.length === 0) {
           await client.query('ROLLBACK')
@@ -57,7 +64,10 @@ export class UnitWriter {
         }
         answer = rows
       }
-      const entries = unit.entries.map((entry, index) => ({ ...entry, version: (answer[index]?.['version'] as number | undefined) ?? entry.version }))
+      const entries = unit.entries.map((entry, index) => ({
+        ...entry,
+        version: (answer[index]?.['version'] as number | undefined) ?? entry.version
+      }))
       if (entries.length > 0) await client.query(prepare(INSERT_JOURNAL, [encodeJournal(entries)]))
       await client.query('COMMIT')
       return answer
@@ -99,6 +109,10 @@ function asCte({ name, sql }: NonNullable<Step['first']>): string {
 const values = journalColumns.map((column) => (column === 'version' ? 'change.version' : `?::${columnType(column)}`)).join(', ')
 
 function changeAndRecord({ first, sql }: Step): string {
-  const ctes = [...(first ? [asCte(first)] : []), `change AS (${sql})`, `entry AS (INSERT INTO journal (${journalColumns.join(', ')}) SELECT ${values} FROM change)`]
+  const ctes = [
+    ...(first ? [asCte(first)] : []),
+    `change AS (${sql})`,
+    `entry AS (INSERT INTO journal (${journalColumns.join(', ')}) SELECT ${values} FROM change)`
+  ]
   return `WITH ${ctes.join(', ')} SELECT * FROM change`
 }

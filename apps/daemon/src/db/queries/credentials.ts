@@ -17,7 +17,11 @@ export interface NewCredential {
 /** Every credential is one's own: its user is who made it. */
 export function insertCredential(credential: NewCredential, now: Date, conditions: Statement[]): Step {
   const stamp = now.toISOString()
-  return insertWhere(tables.credentials, { ...credential, created_at: stamp, created_by: credential.user_id, updated_at: stamp }, conditions)
+  return insertWhere(
+    tables.credentials,
+    { ...credential, created_at: stamp, created_by: credential.user_id, updated_at: stamp },
+    conditions
+  )
 }
 
 export function revokeCredential(credentialId: string, now: Date, conditions: Statement[] = []): Step {

@@ -39,7 +39,12 @@ const sources: Record<ResourceType, Source[]> = {
 }
 
 /** One statement, whatever the type: the decision never rests on rows that were read at different moments. */
-export async function loadAccess(db: Database, type: ResourceType, credentialId: string, id: string | null): Promise<LoadedAccess> {
+export async function loadAccess(
+  db: Database,
+  type: ResourceType,
+  credentialId: string,
+  id: string | null
+): Promise<LoadedAccess> {
   const plan = planFor(type)
   const [row] = await db.read(plan.sql, plan.takesId ? [id, credentialId] : [credentialId])
   if (!row) return { credential: null, user: null, token: null, record: null, session: null, worktree: null, grant: null }
@@ -48,7 +53,13 @@ export async function loadAccess(db: Database, type: ResourceType, credentialId:
   return {
     credential: part('c'),
     user: part('u'),
-    token: row['token_status'] ? { status: row['token_status'], session_id: row['token_session_id'], worktree_id: row['token_worktree_id'] } as LoadedAccess['token'] : null,
+    token: row['token_status']
+      ? ({
+          status: row['token_status'],
+          session_id: row['token_session_id'],
+          worktree_id: row['token_worktree_id']
+        } as LoadedAccess['token'])
+      : null,
     record: part('r') ?? (type === 'session' ? sessionRow : type === 'worktree' ? worktreeRow : null),
     session: sessionRow,
     worktree: worktreeRow,
@@ -86,13 +97,20 @@ function makePlan(joined: Source[]): Plan {
     { alias: 'u', table: tables.users as Table },
     ...joined,
     ...(joined.some(({ alias }) => alias === 'w') ? [{ alias: 'g', table: tables.grants as Table }] : [])
-  ].map(({ alias, table }) => ({ alias, table, columns: alias === whole ? storedColumns(table) : around[alias]!, computed: alias === whole ? (table.computed ?? {}) : {} }))
+  ].map(({ alias, table }) => ({
+    alias,
+    table,
+    columns: alias === whole ? storedColumns(table) : around[alias]!,
+    computed: alias === whole ? (table.computed ?? {}) : {}
+  }))
   const selected = parts.flatMap(({ alias, table, columns, computed }) => [
     ...columns.map((column) => `${alias}.${column} AS ${alias}_${column}`),
     ...Object.entries(computed).map(([field, sql]) => `${sql.replaceAll(`${table.name}.`, `${alias}.`)} AS ${alias}_${field}`)
   ])
   const joins = joined.map(({ alias, table, on }) => `LEFT JOIN ${table.name} ${alias} ON ${on}`)
-  const grant = parts.some(({ alias }) => alias === 'g') ? 'LEFT JOIN grants g ON g.worktree_id = w.worktree_id AND g.user_id = u.user_id' : ''
+  const grant = parts.some(({ alias }) => alias === 'g')
+    ? 'LEFT JOIN grants g ON g.worktree_id = w.worktree_id AND g.user_id = u.user_id'
+    : ''
   return {
     takesId: joined.length > 0,
     sql: `
@@ -103,7 +121,10 @@ function makePlan(joined: Source[]): Plan {
       LEFT JOIN sessions cs ON cs.session_id = ct.session_id
       ${joins.join('\n      ')} ${grant}
       WHERE c.credential_id = ?`,
-    parts: parts.map(({ alias, table, columns, computed }) => ({ alias, decode: decoderOf(alias, table, [...columns, ...Object.keys(computed)]) }))
+    parts: parts.map(({ alias, table, columns, computed }) => ({
+      alias,
+      decode: decoderOf(alias, table, [...columns, ...Object.keys(computed)])
+    }))
   }
 }
 

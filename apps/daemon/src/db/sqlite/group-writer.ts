@@ -69,7 +69,8 @@ export class GroupWriter {
       for (const unit of units) {
         const rows = await this.runSteps(unit)
         answers.push(rows)
-        if (rows) unit.entries.forEach((entry, index) => entries.push({ ...entry, version: versionOf(rows[index]) ?? entry.version }))
+        if (rows)
+          unit.entries.forEach((entry, index) => entries.push({ ...entry, version: versionOf(rows[index]) ?? entry.version }))
       }
       if (entries.length > 0) await this.connection.all(INSERT_JOURNAL, [encodeJournal(entries)])
       await this.connection.all('COMMIT', [])

@@ -4,7 +4,9 @@ import type { Row, Value } from '../database.js'
 import type { SqliteConnection } from './connection.js'
 
 /** knex publishes its dialects only as CommonJS files. */
-const Sqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/sqlite3/index.js') as new (config: Knex.Config) => Knex.Client
+const Sqlite3Client = createRequire(import.meta.url)('knex/lib/dialects/sqlite3/index.js') as new (
+  config: Knex.Config
+) => Knex.Client
 
 interface Query {
   sql: string

@@ -22,10 +22,19 @@ export class ApiKeysClass extends RecordClass {
     const { secret, secret_hash } = makeSecret(API_KEY_PREFIX, api_key_id)
     const { user_id } = access.who!.actor
     const now = this.deps.now()
-    const credential: NewCredential = { credential_id: api_key_id, kind: 'api_key', user_id, secret_hash, name: data.name, expires_at: data.expires_at }
+    const credential: NewCredential = {
+      credential_id: api_key_id,
+      kind: 'api_key',
+      user_id,
+      secret_hash,
+      name: data.name,
+      expires_at: data.expires_at
+    }
     await commitUnit(this.deps, access, () => ({
       steps: [insertCredential(credential, now, [stillAllowed(this.deps, access)])],
-      entries: [this.allow(access, { change: 'created', fields: access.fields }, { kind: 'access_change', resource_id: api_key_id })]
+      entries: [
+        this.allow(access, { change: 'created', fields: access.fields }, { kind: 'access_change', resource_id: api_key_id })
+      ]
     }))
     const stamps = { created_at: now.toISOString(), created_by: user_id, updated_at: now.toISOString() }
     return { api_key_id, user_id, name: data.name, expires_at: data.expires_at ?? null, ...stamps, secret }

@@ -72,7 +72,13 @@ export class AuthenticationClass extends AuthenticationService {
     const expires = new Date(now.getTime() + SIGN_IN_DAYS * 86_400_000)
     const who = whoSignsIn(user, credential_id)
     const { user_id } = who.actor
-    const credential: NewCredential = { credential_id, kind: 'access_token', user_id, secret_hash: hashOf(key).toString('hex'), expires_at: expires.toISOString() }
+    const credential: NewCredential = {
+      credential_id,
+      kind: 'access_token',
+      user_id,
+      secret_hash: hashOf(key).toString('hex'),
+      expires_at: expires.toISOString()
+    }
     // The account may have been closed, or its password changed, while the password was being checked.
     const unchanged = new Sql(
       `EXISTS (SELECT 1 FROM users gu WHERE gu.user_id = ? AND gu.access_version = ?${this.deps.db.dialect.holdRows('gu')})`,

@@ -33,7 +33,8 @@ async function checkSignIn(context: Context, next: () => Promise<void>): Promise
 /** Signing out is about the token in the header. An id, when a client sends one, can only be that same token. */
 function loadToken(deps: Deps) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
-    if (context.id !== null && context.id !== undefined && context.id !== context.params.authentication?.accessToken) throw new StoaError('invalid')
+    if (context.id !== null && context.id !== undefined && context.id !== context.params.authentication?.accessToken)
+      throw new StoaError('invalid')
     const access = accessOf(context.params)
     await loadInto(deps, access, 'token', null, (target) => ({ ...target, exists: true, user_id: access.who!.actor.user_id }))
     await next()

@@ -30,7 +30,12 @@ export class GrantsClass extends RecordClass {
       entries: [
         this.allow(
           access,
-          { change: 'created', fields: access.fields, before: { user_id: data.user_id, level: null }, after: { user_id: data.user_id, level: data.level } },
+          {
+            change: 'created',
+            fields: access.fields,
+            before: { user_id: data.user_id, level: null },
+            after: { user_id: data.user_id, level: data.level }
+          },
           { kind: 'access_change', resource_id: grant_id }
         )
       ]
@@ -45,7 +50,18 @@ export class GrantsClass extends RecordClass {
       const values = { ...data, granted_by: access.who!.actor.user_id, updated_at: this.now() }
       return {
         steps: [this.bumpAccess(access, worktree_id as string), updateWhere(table, values, recordIs(access, table))],
-        entries: [this.allow(access, { change: 'patched', fields: access.fields, before: { user_id, level }, after: { user_id, level: data.level ?? level } }, { kind: 'access_change' })]
+        entries: [
+          this.allow(
+            access,
+            {
+              change: 'patched',
+              fields: access.fields,
+              before: { user_id, level },
+              after: { user_id, level: data.level ?? level }
+            },
+            { kind: 'access_change' }
+          )
+        ]
       }
     })
   }
@@ -57,7 +73,13 @@ export class GrantsClass extends RecordClass {
       if (level === 'owner') await this.keepAnOwner(access)
       return {
         steps: [this.bumpAccess(access, worktree_id as string), deleteWhere(table, recordIs(access, table))],
-        entries: [this.allow(access, { change: 'removed', before: { user_id, level }, after: { user_id, level: null } }, { kind: 'access_change' })]
+        entries: [
+          this.allow(
+            access,
+            { change: 'removed', before: { user_id, level }, after: { user_id, level: null } },
+            { kind: 'access_change' }
+          )
+        ]
       }
     })
   }
@@ -65,10 +87,10 @@ export class GrantsClass extends RecordClass {
   /** Read outside the unit, and safe: the unit holds only while the access version is the one that was loaded before this. */
   private async keepAnOwner(access: Access): Promise<void> {
     const { worktree_id, grant_id } = access.loaded!.record!
-    const others = await this.deps.db.read(`SELECT 1 AS found FROM grants WHERE worktree_id = ? AND level = 'owner' AND grant_id <> ?`, [
-      worktree_id as string,
-      grant_id as string
-    ])
+    const others = await this.deps.db.read(
+      `SELECT 1 AS found FROM grants WHERE worktree_id = ? AND level = 'owner' AND grant_id <> ?`,
+      [worktree_id as string, grant_id as string]
+    )
     if (others.length === 0) throw new StoaError('last_owner')
   }
 

@@ -13,6 +13,10 @@ export class MessageRevisionsClass extends RecordClass {
 
   protected override findPage(params: StoaParams): Promise<Paginated<Row>> {
     const $and = [...(params.query?.['$and'] ?? []), { message_id: accessOf(params).resource_id }]
-    return super.findPage({ ...params, query: { ...params.query, $and }, scope: { anyOf: [{ see: 'everything' }], within: null } })
+    return super.findPage({
+      ...params,
+      query: { ...params.query, $and },
+      scope: { anyOf: [{ see: 'everything' }], within: null }
+    })
   }
 }

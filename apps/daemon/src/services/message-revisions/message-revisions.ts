@@ -12,6 +12,10 @@ export function messageRevisions(app: Application, deps: Deps): void {
   registerService(app, 'messages/:message_id/revisions', new MessageRevisionsClass(deps), {
     service: 'message-revisions',
     methods: ['find'],
-    hooks: nestedPipeline(deps, 'message-revisions', [validate({ schema: messageRevisionSchema }), takeRouteId('message_id'), loadSessionWorktree(deps, 'message')])
+    hooks: nestedPipeline(deps, 'message-revisions', [
+      validate({ schema: messageRevisionSchema }),
+      takeRouteId('message_id'),
+      loadSessionWorktree(deps, 'message')
+    ])
   })
 }

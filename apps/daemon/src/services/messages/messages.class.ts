@@ -23,14 +23,22 @@ export class MessagesClass extends RecordClass {
   /** One message or a list for one session: all of them or none. */
   async create(data: MessageCreate | MessageCreate[], params: StoaParams): Promise<Row | Row[]> {
     const access = accessOf(params)
-    const messages = (Array.isArray(data) ? data : [data]).map((message): NewMessage => ({ ...message, message_id: this.deps.newId() }))
+    const messages = (Array.isArray(data) ? data : [data]).map((message): NewMessage => ({
+      ...message,
+      message_id: this.deps.newId()
+    }))
     refuseTwins(messages)
     await this.requireTasks(access, messages)
     const { session_id } = access.target!.session!
     try {
       const rows = await commitUnit(this.deps, access, () => ({
-        steps: appendMessages(this.deps.db.dialect, session_id, messages, stillAllowed(this.deps, access), { at: this.now(), by: access.who!.actor.user_id }),
-        entries: messages.map(({ message_id }) => this.allow(access, { change: 'created', fields: access.fields }, { resource_id: message_id }))
+        steps: appendMessages(this.deps.db.dialect, session_id, messages, stillAllowed(this.deps, access), {
+          at: this.now(),
+          by: access.who!.actor.user_id
+        }),
+        entries: messages.map(({ message_id }) =>
+          this.allow(access, { change: 'created', fields: access.fields }, { resource_id: message_id })
+        )
       }))
       return this.answer(data, rows, params)
     } catch (error) {
@@ -48,10 +56,18 @@ export class MessagesClass extends RecordClass {
       const edits = data.content !== undefined
       const values = {
         ...(data.metadata !== undefined && { metadata: data.metadata }),
-        ...(edits && { content: new Sql('?', JSON.stringify(data.content)), revision: new Sql('revision + 1'), edited_at: now, edited_by: access.who!.actor.user_id }),
+        ...(edits && {
+          content: new Sql('?', JSON.stringify(data.content)),
+          revision: new Sql('revision + 1'),
+          edited_at: now,
+          edited_by: access.who!.actor.user_id
+        }),
         updated_at: now
       }
-      const conditions = [...recordHolds(this.deps, access, table), new Sql('revision = ? AND deleted_at IS NULL', message['revision'] as number)]
+      const conditions = [
+        ...recordHolds(this.deps, access, table),
+        new Sql('revision = ? AND deleted_at IS NULL', message['revision'] as number)
+      ]
       return {
         steps: [updateWhere(table, values, conditions), ...(edits ? [keepRevision(message)] : [])],
         entries: [this.allow(access, { change: 'patched', fields: access.fields })]
@@ -65,8 +81,15 @@ export class MessagesClass extends RecordClass {
     const now = this.now()
     return await this.write(params, () => ({
       steps: [
-        updateWhere(table, { deleted_at: now, updated_at: now }, [...recordHolds(this.deps, access, table), new Sql('deleted_at IS NULL')]),
-        { sql: 'UPDATE sessions SET message_count = message_count - 1 WHERE session_id = ? RETURNING message_count', params: [access.target!.session!.session_id], optional: true }
+        updateWhere(table, { deleted_at: now, updated_at: now }, [
+          ...recordHolds(this.deps, access, table),
+          new Sql('deleted_at IS NULL')
+        ]),
+        {
+          sql: 'UPDATE sessions SET message_count = message_count - 1 WHERE session_id = ? RETURNING message_count',
+          params: [access.target!.session!.session_id],
+          optional: true
+        }
       ],
       entries: [this.allow(access, { change: 'removed' })]
     }))
@@ -75,7 +98,10 @@ export class MessagesClass extends RecordClass {
   /** By `seq`, ascending; `before_seq` takes the page just below it. */
   protected override async findPage(params: StoaParams): Promise<Paginated<Row>> {
     const { after_seq, before_seq, ...query } = params.query ?? {}
-    const range = [...(after_seq === undefined ? [] : [{ seq: { $gt: after_seq } }]), ...(before_seq === undefined ? [] : [{ seq: { $lt: before_seq } }])]
+    const range = [
+      ...(after_seq === undefined ? [] : [{ seq: { $gt: after_seq } }]),
+      ...(before_seq === undefined ? [] : [{ seq: { $lt: before_seq } }])
+    ]
     const backwards = before_seq !== undefined && after_seq === undefined && !query['$sort']
     const $and = [...(query['$and'] ?? []), ...range, { deleted_at: null }]
     const page = await super.findPage({ ...params, query: { $sort: { seq: backwards ? -1 : 1 }, ...query, $and } })
@@ -83,7 +109,9 @@ export class MessagesClass extends RecordClass {
   }
 
   private answer(data: MessageCreate | MessageCreate[], rows: Row[], params: StoaParams): Row | Row[] {
-    const records = rows.map((row) => this.present(decodeRow(table, row), params)).sort((a, b) => Number(a['seq']) - Number(b['seq']))
+    const records = rows
+      .map((row) => this.present(decodeRow(table, row), params))
+      .sort((a, b) => Number(a['seq']) - Number(b['seq']))
     return Array.isArray(data) ? records : records[0]!
   }
 
@@ -99,7 +127,12 @@ export class MessagesClass extends RecordClass {
   }
 
   /** The same ids with the same content were written before: the first rows are the answer. Anything else is a conflict. */
-  private async repeatedCreate(access: Access, data: MessageCreate | MessageCreate[], messages: NewMessage[], params: StoaParams): Promise<Row | Row[]> {
+  private async repeatedCreate(
+    access: Access,
+    data: MessageCreate | MessageCreate[],
+    messages: NewMessage[],
+    params: StoaParams
+  ): Promise<Row | Row[]> {
     const rows = await Promise.all(messages.map((message) => this.firstRow(access, message)))
     if (!rows.every((row, index) => row && saysTheSame(row, messages[index]!))) {
       throw new StoaError('duplicate', { message: 'There is another message with this client_message_id in this session.' })
@@ -121,13 +154,19 @@ export class MessagesClass extends RecordClass {
 
 function refuseTwins(messages: NewMessage[]): void {
   const ids = messages.flatMap(({ client_message_id }) => client_message_id ?? [])
-  if (new Set(ids).size !== ids.length) throw new StoaError('invalid', { errors: [{ field: 'client_message_id', message: 'stands twice in the list' }] })
+  if (new Set(ids).size !== ids.length)
+    throw new StoaError('invalid', { errors: [{ field: 'client_message_id', message: 'stands twice in the list' }] })
 }
 
 /** An edited message was still written by the first send, so its first revision is what counts. */
 function saysTheSame(row: Row, message: NewMessage): boolean {
   const sameMetadata = row['version'] !== 1 || row['metadata'] === (message.metadata ? JSON.stringify(message.metadata) : null)
-  return sameMetadata && row['role'] === message.role && row['task_id'] === (message.task_id ?? null) && row['first_content'] === JSON.stringify(message.content)
+  return (
+    sameMetadata &&
+    row['role'] === message.role &&
+    row['task_id'] === (message.task_id ?? null) &&
+    row['first_content'] === JSON.stringify(message.content)
+  )
 }
 
 /** What was loaded is the revision that the update is conditional on, and a revision never changes. */

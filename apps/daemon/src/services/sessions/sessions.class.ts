@@ -21,7 +21,13 @@ export class SessionsClass extends RecordClass {
     if (data.parent_session_id) await this.requireParent(data.parent_session_id, worktree_id as string)
     const session_id = this.deps.newId()
     return await this.write(params, () => ({
-      steps: [insertWhere(table, { session_id, ...data, settings: withoutNulls(data.settings ?? {}), worktree_id, ...this.stamps(access) }, [stillAllowed(this.deps, access)])],
+      steps: [
+        insertWhere(
+          table,
+          { session_id, ...data, settings: withoutNulls(data.settings ?? {}), worktree_id, ...this.stamps(access) },
+          [stillAllowed(this.deps, access)]
+        )
+      ],
       entries: [this.allow(access, { change: 'created', fields: access.fields }, { resource_id: session_id, session_id })]
     }))
   }
@@ -51,7 +57,10 @@ export class SessionsClass extends RecordClass {
 
   /** A child lives in its parent's worktree: one that is elsewhere is as good as absent. */
   private async requireParent(sessionId: string, worktreeId: string): Promise<void> {
-    const found = await this.deps.db.read('SELECT 1 AS found FROM sessions WHERE session_id = ? AND worktree_id = ?', [sessionId, worktreeId])
+    const found = await this.deps.db.read('SELECT 1 AS found FROM sessions WHERE session_id = ? AND worktree_id = ?', [
+      sessionId,
+      worktreeId
+    ])
     if (found.length === 0) throw new StoaError('not_found')
   }
 }

@@ -15,7 +15,10 @@ const LIFE_MS = 24 * 3_600_000
 export class TaskTokensClass {
   constructor(private readonly deps: Deps) {}
 
-  async create(_data: unknown, params: StoaParams): Promise<{ token: string; task_id: string; session_id: string; expires_at: string }> {
+  async create(
+    _data: unknown,
+    params: StoaParams
+  ): Promise<{ token: string; task_id: string; session_id: string; expires_at: string }> {
     const access = accessOf(params)
     const credential_id = this.deps.newId()
     const { secret, secret_hash } = makeSecret(TASK_TOKEN_PREFIX, credential_id)
@@ -27,7 +30,8 @@ export class TaskTokensClass {
     const credential: NewCredential = { credential_id, kind: 'task_token', user_id, secret_hash, task_id, session_id, expires_at }
     await commitUnit(this.deps, access, () => {
       const status = access.loaded!.record!['status'] as TaskStatus
-      if (isTerminal(status)) throw new StoaError('illegal_transition', { message: `The task is ${status}: it has ended and needs no token.` })
+      if (isTerminal(status))
+        throw new StoaError('illegal_transition', { message: `The task is ${status}: it has ended and needs no token.` })
       const sameStatus = new Sql('EXISTS (SELECT 1 FROM tasks WHERE task_id = ? AND status = ?)', task_id, status)
       return {
         steps: [insertCredential(credential, now, [stillAllowed(this.deps, access), sameStatus])],

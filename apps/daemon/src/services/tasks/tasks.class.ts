@@ -52,7 +52,9 @@ export class TasksClass extends RecordClass {
       const task = access.loaded!.record!
       const values = this.changeOf(task, data)
       return {
-        steps: [updateWhere(table, values, [...recordHolds(this.deps, access, table), new Sql('status = ?', task['status'] as string)])],
+        steps: [
+          updateWhere(table, values, [...recordHolds(this.deps, access, table), new Sql('status = ?', task['status'] as string)])
+        ],
         entries: [this.allow(access, { change: 'patched', fields: access.fields })]
       }
     })
@@ -64,7 +66,8 @@ export class TasksClass extends RecordClass {
     const access = accessOf(params)
     return await this.write(params, () => {
       const status = access.loaded!.record!['status'] as TaskStatus
-      if (status !== 'queued' && !isTerminal(status)) throw new StoaError('illegal_transition', { message: 'A task that is under way cannot be removed. Stop it first.' })
+      if (status !== 'queued' && !isTerminal(status))
+        throw new StoaError('illegal_transition', { message: 'A task that is under way cannot be removed. Stop it first.' })
       return {
         steps: [deleteWhere(table, [...recordHolds(this.deps, access, table), new Sql('status = ?', status)])],
         entries: [this.allow(access, { change: 'removed' })]
@@ -75,7 +78,10 @@ export class TasksClass extends RecordClass {
   /** The queue moves with every task, so the position is read after the write instead of being part of it. */
   private async withPosition(record: Row): Promise<Row> {
     if (record['status'] !== 'queued') return { ...record, queue_position: null }
-    const [row] = await this.deps.db.read(`SELECT (${table.computed.queue_position}) AS queue_position FROM tasks WHERE task_id = ?`, [record['task_id'] as string])
+    const [row] = await this.deps.db.read(
+      `SELECT (${table.computed.queue_position}) AS queue_position FROM tasks WHERE task_id = ?`,
+      [record['task_id'] as string]
+    )
     return { ...record, queue_position: row?.['queue_position'] ?? null }
   }
 
@@ -83,7 +89,10 @@ export class TasksClass extends RecordClass {
     const from = task['status'] as TaskStatus
     const to = data.status ?? from
     if (isTerminal(from) || transition(from, to) === 'illegal') {
-      throw new StoaError('illegal_transition', { data: { from, to }, message: `The task is ${from}; it cannot become ${to}${isTerminal(from) ? ', it has ended' : ''}.` })
+      throw new StoaError('illegal_transition', {
+        data: { from, to },
+        message: `The task is ${from}; it cannot become ${to}${isTerminal(from) ? ', it has ended' : ''}.`
+      })
     }
     const now = this.now()
     return {
@@ -110,7 +119,8 @@ export class TasksClass extends RecordClass {
       access.target!.session!.session_id,
       data.client_task_id ?? null
     ])
-    if (!row || !sameRequest(row, data)) throw new StoaError('duplicate', { message: 'There is another task with this client_task_id in this session.' })
+    if (!row || !sameRequest(row, data))
+      throw new StoaError('duplicate', { message: 'There is another task with this client_task_id in this session.' })
     await this.recordRepeat(access, row['task_id'] as string)
     return this.withPosition(this.present(decodeRow(table, row), params))
   }
@@ -118,5 +128,9 @@ export class TasksClass extends RecordClass {
 
 /** Every field that was sent is the one that was sent before. */
 function sameRequest(row: Row, { prompt, agent, requested_model }: TaskCreate): boolean {
-  return row['prompt'] === prompt && row['requested_model'] === (requested_model ?? null) && (agent === undefined || row['agent'] === agent)
+  return (
+    row['prompt'] === prompt &&
+    row['requested_model'] === (requested_model ?? null) &&
+    (agent === undefined || row['agent'] === agent)
+  )
 }

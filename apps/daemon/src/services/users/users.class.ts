@@ -22,8 +22,20 @@ export class UsersClass extends RecordClass {
     const user_id = this.deps.newId()
     const role = data.role ?? 'member'
     return await this.write(params, () => ({
-      steps: [insertWhere(table, { user_id, email: data.email.toLowerCase(), name: data.name, role, password_hash, ...this.stamps(access) }, [stillAllowed(this.deps, access)])],
-      entries: [this.allow(access, { change: 'created', fields: access.fields, after: { role, active: true } }, { kind: 'access_change', resource_id: user_id })]
+      steps: [
+        insertWhere(
+          table,
+          { user_id, email: data.email.toLowerCase(), name: data.name, role, password_hash, ...this.stamps(access) },
+          [stillAllowed(this.deps, access)]
+        )
+      ],
+      entries: [
+        this.allow(
+          access,
+          { change: 'created', fields: access.fields, after: { role, active: true } },
+          { kind: 'access_change', resource_id: user_id }
+        )
+      ]
     }))
   }
 
@@ -39,11 +51,21 @@ export class UsersClass extends RecordClass {
     return await this.write(params, () => {
       const { role, active } = access.loaded!.record!
       return {
-        steps: [updateWhere(table, values, recordHolds(this.deps, access, table)), ...(password === undefined ? [] : [revokeAccessTokens(access.resource_id!, this.deps.now())])],
+        steps: [
+          updateWhere(table, values, recordHolds(this.deps, access, table)),
+          ...(password === undefined ? [] : [revokeAccessTokens(access.resource_id!, this.deps.now())])
+        ],
         entries: [
           this.allow(
             access,
-            { change: 'patched', fields: access.fields, ...(changesAccess && { before: { role, active }, after: { role: data.role ?? role, active: data.active ?? active } }) },
+            {
+              change: 'patched',
+              fields: access.fields,
+              ...(changesAccess && {
+                before: { role, active },
+                after: { role: data.role ?? role, active: data.active ?? active }
+              })
+            },
             { kind: changesAccess ? 'access_change' : 'decision' }
           )
         ]

@@ -28,7 +28,9 @@ export class WorktreesClass extends RecordClass {
     try {
       const record = await this.write(params, () => ({
         steps: [
-          insertWhere(table, { worktree_id, name: data.name, others_can, ref: data.ref, ...place, ...this.stamps(access) }, [stillAllowed(this.deps, access)]),
+          insertWhere(table, { worktree_id, name: data.name, others_can, ref: data.ref, ...place, ...this.stamps(access) }, [
+            stillAllowed(this.deps, access)
+          ]),
           { ...this.ownerGrant(worktree_id, params), optional: true }
         ],
         entries: [
@@ -57,7 +59,11 @@ export class WorktreesClass extends RecordClass {
         entries: [
           this.allow(
             access,
-            { change: 'patched', fields: access.fields, ...(changesAccess && { before: { others_can }, after: { others_can: data.others_can } }) },
+            {
+              change: 'patched',
+              fields: access.fields,
+              ...(changesAccess && { before: { others_can }, after: { others_can: data.others_can } })
+            },
             { kind: changesAccess ? 'access_change' : 'decision' }
           )
         ]
@@ -79,10 +85,17 @@ export class WorktreesClass extends RecordClass {
     const needed = $select && [...new Set([...$select, 'others_can', 'worktree_id'])].filter((field) => field !== 'my_level')
     const page = await super.findPage(needed ? { ...params, query: { ...params.query, $select: needed } } : params)
     const { actor } = accessOf(params).who!
-    const grants = await this.grantsOf(actor.user_id, page.data.map((record) => record['worktree_id'] as string))
+    const grants = await this.grantsOf(
+      actor.user_id,
+      page.data.map((record) => record['worktree_id'] as string)
+    )
     const withLevel = (record: Row) => ({
       ...record,
-      my_level: effectiveLevel(actor.role, grants.get(record['worktree_id'] as string) ?? null, record['others_can'] as OthersLevel)
+      my_level: effectiveLevel(
+        actor.role,
+        grants.get(record['worktree_id'] as string) ?? null,
+        record['others_can'] as OthersLevel
+      )
     })
     return { ...page, data: page.data.map((record) => pick(withLevel(record), $select)) }
   }
@@ -96,19 +109,21 @@ export class WorktreesClass extends RecordClass {
 
   private async grantsOf(userId: string, worktreeIds: string[]): Promise<Map<string, GrantLevel>> {
     const { rows } = this.deps.db.dialect
-    const found = await this.deps.db.read(`SELECT worktree_id, level FROM grants WHERE user_id = ? AND worktree_id IN (SELECT ${rows.at(0, 'text')} FROM ${rows.each})`, [
-      userId,
-      JSON.stringify(worktreeIds.map((id) => [id]))
-    ])
+    const found = await this.deps.db.read(
+      `SELECT worktree_id, level FROM grants WHERE user_id = ? AND worktree_id IN (SELECT ${rows.at(0, 'text')} FROM ${rows.each})`,
+      [userId, JSON.stringify(worktreeIds.map((id) => [id]))]
+    )
     return new Map(found.map(({ worktree_id, level }) => [worktree_id as string, level as GrantLevel]))
   }
 
   private ownerGrant(worktree_id: string, params: StoaParams) {
     const access = accessOf(params)
     const { user_id } = access.who!.actor
-    return insertWhere(tables.grants, { grant_id: this.deps.newId(), worktree_id, user_id, level: 'owner', granted_by: user_id, ...this.stamps(access) }, [
-      new Sql('EXISTS (SELECT 1 FROM worktrees WHERE worktree_id = ?)', worktree_id)
-    ])
+    return insertWhere(
+      tables.grants,
+      { grant_id: this.deps.newId(), worktree_id, user_id, level: 'owner', granted_by: user_id, ...this.stamps(access) },
+      [new Sql('EXISTS (SELECT 1 FROM worktrees WHERE worktree_id = ?)', worktree_id)]
+    )
   }
 
   private makeOnDisk(data: WorktreeCreate, worktreeId: string): Promise<MadeWorktree> | null {
