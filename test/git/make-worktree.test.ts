@@ -69,6 +69,13 @@ describe('a worktree of a repository', () => {
     expect(await readdir(base)).not.to.include('a setting ran')
   })
 
+  it('is not made of another worktree, though its directory lies below an allowed root', async () => {
+    const linked = join(base, 'allowed', 'linked')
+    git(repository, 'worktree', 'add', '-q', '--detach', linked)
+    const answer = await bob.rest.post('/worktrees', { name: 'of a worktree', repo_path: linked })
+    expect([answer.status, codeOf(answer)]).to.deep.equal([400, 'invalid'])
+  })
+
   it('does not open what another worktree has committed, by its branch or by a commit id, whole or short', async () => {
     const hers = await made(alice.rest.post('/worktrees', { name: 'hers', repo_path: repository, others_can: 'none' }))
     const path = String(hers['path'])

@@ -59,11 +59,19 @@ async function allowedRepository(repoPath: string, roots: string[]): Promise<str
   const repo = await realpath(repoPath).catch(() => null)
   const allowed = await Promise.all(roots.map((root) => realpath(root).catch(() => null)))
   if (repo === null || !allowed.some((root) => root !== null && isInside(root, repo))) throw outside()
-  // Asked for its top, a directory inside a repository would name another one; and a repository may keep its data elsewhere.
-  const top = await git(repo, 'rev-parse', '--show-toplevel').catch(() => null)
-  const data = await git(repo, 'rev-parse', '--path-format=absolute', '--git-common-dir').catch(() => null)
-  if (top !== repo || data === null || !allowed.some((root) => root !== null && isInside(root, data))) throw outside()
+  // Not a directory inside a repository; not one that keeps its data elsewhere; and not a worktree: that is somebody's own.
+  const [top, data, own] = await Promise.all([
+    askPath(repo, '--show-toplevel'),
+    askPath(repo, '--git-common-dir'),
+    askPath(repo, '--git-dir')
+  ])
+  if (top !== repo || data === null || data !== own) throw outside()
+  if (!allowed.some((root) => root !== null && isInside(root, data))) throw outside()
   return repo
+}
+
+function askPath(repo: string, question: string): Promise<string | null> {
+  return git(repo, 'rev-parse', '--path-format=absolute', question).catch(() => null)
 }
 
 function isInside(root: string, path: string): boolean {
