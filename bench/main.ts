@@ -1,17 +1,24 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus, loadavg } from 'node:os'
 import { contestants } from './contestants.js'
-import { report, type Results } from './report.js'
+import { report, reportScale, type Results } from './report.js'
 import { runRounds, type Field, type Plan } from './rounds.js'
+import { runScale, type ScalePlan } from './scale/run.js'
 import { countStatements } from './statements.js'
 import { ratios, summarize } from './summary.js'
-import { loadTestSupport } from './test-support.js'
+import { loadTestSupport, type TestSupport } from './test-support.js'
 
-// `npm run bench` takes about four minutes, `npm run bench -- quick` about one.
+// `npm run bench` takes about seven minutes, `npm run bench -- quick` about two; `npm run bench -- scale` (or `scale quick`)
+// does only the part that compares sizes.
 
-const plans: Record<string, Plan> = {
+const plans = {
   full: { rounds: 5, measure_ms: 650, warm_up_ms: 400 },
   quick: { rounds: 2, measure_ms: 300, warm_up_ms: 200 }
+} satisfies Record<string, Plan>
+
+const scalePlans: Record<keyof typeof plans, ScalePlan> = {
+  full: { factor: 100, rounds: 5, measure_ms: 500 },
+  quick: { factor: 10, rounds: 2, measure_ms: 250 }
 }
 
 /** The numerator and the denominator of each ratio that is reported. */
@@ -24,34 +31,43 @@ const pairs = [
 ] as const
 
 async function main(): Promise<void> {
-  const plan = plans[process.argv[2] ?? 'full']
-  if (!plan) throw new Error(`the benchmark is one of ${Object.keys(plans).join(', ')}`)
+  const words = process.argv.slice(2)
+  if (words.some((word) => !['full', 'quick', 'scale'].includes(word)))
+    throw new Error('the benchmark is full or quick; scale is the part that compares sizes')
+  const size = words.includes('quick') ? 'quick' : 'full'
   const support = await loadTestSupport()
-  const before = loadavg()[0]!
   try {
-    const list = contestants(support)
-    const field: Field = []
-    const samples = await withAll(field, list, () => runRounds(field, plan, progress))
-    progress('counting statements')
-    const statements = await countStatements(support)
-    const [cpu] = cpus()
-    const results: Results = {
-      machine: {
-        node: process.versions.node,
-        cpus: cpus().length,
-        cpu: cpu?.model ?? 'unknown',
-        load_average: { before, after: loadavg()[0]! }
-      },
-      plan,
-      lines: summarize(samples),
-      ratios: ratios(samples, pairs),
-      statements
-    }
-    await writeFile(new URL('../results.json', import.meta.url), `${JSON.stringify({ ...results, samples }, null, 2)}\n`)
-    process.stdout.write(`${report(results, list)}\n`)
+    if (!words.includes('scale')) await compareServers(support, plans[size])
+    const scale = await runScale(support, scalePlans[size], progress)
+    await writeFile(new URL('../scale.json', import.meta.url), `${JSON.stringify(scale, null, 2)}\n`)
+    process.stdout.write(`\n${reportScale(scale)}\n`)
   } finally {
     await support.stopPostgres()
   }
+}
+
+async function compareServers(support: TestSupport, plan: Plan): Promise<void> {
+  const before = loadavg()[0]!
+  const list = contestants(support)
+  const field: Field = []
+  const samples = await withAll(field, list, () => runRounds(field, plan, progress))
+  progress('counting statements')
+  const statements = await countStatements(support)
+  const [cpu] = cpus()
+  const results: Results = {
+    machine: {
+      node: process.versions.node,
+      cpus: cpus().length,
+      cpu: cpu?.model ?? 'unknown',
+      load_average: { before, after: loadavg()[0]! }
+    },
+    plan,
+    lines: summarize(samples),
+    ratios: ratios(samples, pairs),
+    statements
+  }
+  await writeFile(new URL('../results.json', import.meta.url), `${JSON.stringify({ ...results, samples }, null, 2)}\n`)
+  process.stdout.write(`${report(results, list)}\n`)
 }
 
 /** All servers are up from the first measurement to the last; only one has work at a time. */

@@ -1,4 +1,6 @@
 import type { Contestant } from './contestants.js'
+import type { Scale } from './scale/run.js'
+import { MESSAGES, SESSIONS, WORKTREES } from './scale/world.js'
 import type { StatementCount } from './statements.js'
 import type { Line, Ratio } from './summary.js'
 import { work, type WorkName } from './work.js'
@@ -42,6 +44,24 @@ export function report({ machine, plan, lines, ratios, statements }: Results, co
       statements,
       ({ contestant }) => title(contestant),
       ({ per_request }) => per_request.toFixed(1)
+    )
+  ].join('\n\n')
+}
+
+export function reportScale({ plan, lines }: Scale): string {
+  return [
+    `One connection, as a member who sees a third of the worktrees; ${plan.rounds} interleaved rounds of ${plan.measure_ms} ms; ` +
+      `medians, ratio least–most. 1×: a session of ${MESSAGES.toLocaleString('en-US')} messages, ${SESSIONS} sessions, ${WORKTREES} worktrees.`,
+    table(
+      ['read', 'database', '1× ms', `${plan.factor}× ms`, 'ratio', 'least–most'],
+      lines.map((line) => [
+        line.work,
+        line.database,
+        fine(line.small_ms),
+        fine(line.large_ms),
+        fine(line.ratio),
+        `${fine(line.least)}–${fine(line.most)}`
+      ])
     )
   ].join('\n\n')
 }

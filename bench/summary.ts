@@ -78,7 +78,7 @@ function eachCell<T>(of: (work: WorkName, connections: number) => T[]): T[] {
   return WORK_NAMES.flatMap((work) => CONNECTIONS.flatMap((connections) => of(work, connections)))
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2

@@ -3,13 +3,14 @@ export interface TestSupport {
   startDaemon(options: {
     databaseUrl?: string
     env?: Record<string, string>
-  }): Promise<{ url: string; pid: number; stop(): Promise<void> }>
+  }): Promise<{ url: string; home: string; pid: number; stop(): Promise<void> }>
   buildWorld(url: string): Promise<TestWorld>
   freshDatabase(): Promise<{ url: string; drop(): Promise<void> }>
   stopPostgres(): Promise<void>
 }
 
 interface Person {
+  user_id: string
   token: string
 }
 

@@ -11,7 +11,7 @@ const contract: Record<number, ErrorCode[]> = {
   403: ['level_too_low', 'role_too_low', 'token_scope', 'not_owner'],
   404: ['not_found'],
   405: ['method_not_allowed'],
-  409: ['illegal_transition', 'lease_held', 'last_owner', 'duplicate'],
+  409: ['illegal_transition', 'lease_held', 'last_owner', 'nothing_to_compact', 'pinned', 'duplicate'],
   412: ['version_conflict'],
   413: ['too_large'],
   429: ['rate_limited'],

@@ -94,11 +94,39 @@ describe('the OpenAPI document', () => {
 
   it('gives every list a limit of 50 and at most 200, and pages messages and the journal by seq', () => {
     expect(document.components.parameters['Limit']!.schema).to.include({ default: 50, maximum: 200 })
-    for (const action of Object.keys(policies).filter((name) => name.endsWith('.find'))) {
+    for (const action of Object.keys(policies).filter((name) => name.endsWith('.find') && !NO_LISTS.includes(name))) {
       expect(queryNames(action), action).to.include.members(['$limit', '$skip', '$sort', '$select'])
     }
     expect(queryNames('messages.find')).to.include.members(['after_seq', 'before_seq', 'session_id'])
     expect(queryNames('journal.find')).to.include.members(['after_seq', 'decision', 'resource_id'])
+  })
+
+  it('gives the context its own limit, the export a format, and the list of messages a search', () => {
+    expect(queryNames('session-context.find')).to.deep.equal(['session_id', 'include', '$limit'])
+    expect(queryNames('session-exports.find')).to.deep.equal(['session_id', 'format'])
+    expect(queryNames('messages.find')).to.include.members(['search', 'include'])
+    const limit = operationOf('session-context.find').parameters.find(({ name }) => name === '$limit')
+    expect(limit?.schema).to.include({ minimum: 0, maximum: 1000 })
+  })
+
+  it('takes nothing that is not documented where something is done to a session or a message', () => {
+    const bodies: Record<string, string[]> = {
+      'session-forks.create': ['at_seq', 'title', 'worktree_id'],
+      'session-truncations.create': ['keep_count'],
+      'session-clears.create': [],
+      'session-undos.create': ['undo_token'],
+      'session-compactions.create': ['summary', 'keep_last', 'last_seq'],
+      'message-restores.create': []
+    }
+    for (const [action, fields] of Object.entries(bodies)) {
+      const { requestBody, responses } = operationOf(action)
+      const { schema } = (requestBody as { content: { 'application/json': { schema: Record<string, object> } } }).content[
+        'application/json'
+      ]
+      expect(Object.keys(schema['properties'] ?? {}), action).to.deep.equal(fields)
+      expect(schema['additionalProperties'], action).to.equal(false)
+      expect(responses, action).to.include.keys('201', '400', '401', '403', '404')
+    }
   })
 
   it('takes If-Match on every patch of a record that has a version', () => {
@@ -126,6 +154,9 @@ describe('the OpenAPI document', () => {
     })
   }
 })
+
+/** One thing, though the method that answers it is called `find`. */
+const NO_LISTS = ['session-context.find', 'session-exports.find']
 
 /** Follows a reference within the document; `undefined` when it leads nowhere. */
 function resolve(document: unknown, reference: string): unknown {

@@ -33,6 +33,7 @@ describe('the settings of a daemon', () => {
     ['STOA_PORT', '-1', /whole number from 0 to 65535/],
     ['STOA_EXECUTORS', 'two', /whole number from 0 to/],
     ['STOA_EMPTY_SESSION_GUARD_S', '1.5', /whole number/],
+    ['STOA_SWEEP_EVERY_S', 'daily', /whole number from 0 to/],
     ['STOA_DATABASE_URL', 'mysql://localhost/stoa', /must start with postgres:\/\//],
     ['STOA_ADMIN_EMAIL', 'root@example.com', /STOA_ADMIN_PASSWORD.*set both or none/],
     ['STOA_ADMIN_PASSWORD', 'a long password', /STOA_ADMIN_EMAIL.*set both or none/],

@@ -103,6 +103,11 @@ describe('what the journal keeps of a request', () => {
           metadata: { [canary]: canary },
           client_message_id: canary
         }),
+        alice.rest.post(`/sessions/${session_id}/fork`, { at_seq: 0, title: canary }),
+        alice.rest.get(`/messages?search=${canary}`),
+        alice.rest.get(`/messages?search=${canary}&session_id=${session_id}`),
+        alice.rest.get(`/sessions/${session_id}/context`),
+        alice.rest.get(`/sessions/${session_id}/export?format=md`),
         alice.rest.post('/worktrees', { name: canary }),
         alice.rest.post('/api-keys', { name: canary }),
         alice.rest.patch(`/users/${alice.user_id}`, { name: canary }),
@@ -112,7 +117,8 @@ describe('what the journal keeps of a request', () => {
         client(world.url).post('/authentication', { strategy: 'local', email: `${canary}@example.com`, password: canary })
       ]
       const statuses = (await Promise.all(calls)).map(({ status }) => status)
-      expect(statuses).to.deep.equal([200, 403, 200, 409, 201, 201, 201, 200, 200, 200, 401, 401])
+      expect(statuses).to.deep.equal([200, 403, 200, 409, 201, 201, 200, 200, 200, 200, 201, 201, 200, 200, 200, 401, 401])
+      await made(alice.rest.post(`/sessions/${session_id}/compact`, { summary: canary, keep_last: 0 }))
       const kept = await rows(store.connect(), 'SELECT * FROM journal')
       expect(kept.filter((row) => JSON.stringify(row).includes(canary))).to.deep.equal([])
       const [created] = kept.filter((row) => row['action'] === 'sessions.create')

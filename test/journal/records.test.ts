@@ -257,6 +257,189 @@ describe('what one request writes into the journal', () => {
       await expectRows(() => rawRequest(world.url, 'POST', '/messages', { headers, body: '{' }), 413, none)
     })
 
+    it('truncating, clearing and undoing: one row of the session with its new version and how many messages it was', async () => {
+      const id = await world.session(alice, worktree_id)
+      for (let count = 0; count < 3; count += 1) await world.message(alice, id)
+      const { version } = await made(alice.rest.get(`/sessions/${id}`))
+      const row = (action: string, more: Body) =>
+        of(alice, { action, resource: record('session', id), worktree_id, session_id: id, ...more })
+      const changed = (count: number) => ({ effect: { change: 'patched', fields: ['message_count'], count } })
+      const truncated = await expectRows(
+        () => alice.rest.post(`/sessions/${id}/truncate`, { keep_count: 1 }),
+        201,
+        () => [row('session-truncations.create', { version: Number(version) + 1, ...changed(2) })]
+      )
+      await expectRows(
+        () => alice.rest.post(`/sessions/${id}/clear`),
+        201,
+        () => [row('session-clears.create', { version: Number(version) + 2, ...changed(1) })]
+      )
+      const undo = () => alice.rest.post(`/sessions/${id}/undo`, { undo_token: truncated.body['undo_token'] })
+      await expectRows(undo, 201, () => [row('session-undos.create', { version: Number(version) + 3, ...changed(2) })])
+      await expectRows(undo, 404, () => [
+        row('session-undos.create', { decision: 'deny', reason_code: 'not_found', effect: null })
+      ])
+      await expectRows(
+        () => alice.rest.post(`/sessions/${id}/truncate`, { keep_count: 9 }),
+        201,
+        () => [row('session-truncations.create', { version: Number(version) + 4, ...changed(0) })]
+      )
+      expect((await made(alice.rest.get(`/sessions/${id}`)))['version']).to.equal(Number(version) + 4)
+    })
+
+    it('a compaction: one row of the message that it made; one that finds nothing to compact: one refusal', async () => {
+      const id = await world.session(alice, worktree_id)
+      await world.message(alice, id)
+      const compact = () => alice.rest.post(`/sessions/${id}/compact`, { summary: 'in short', keep_last: 0 })
+      await expectRows(compact, 201, ({ body }) => [
+        of(alice, {
+          action: 'session-compactions.create',
+          resource: record('message', text(body, 'message_id')),
+          worktree_id,
+          session_id: id,
+          version: 1,
+          effect: { change: 'created', fields: ['content', 'boundary_seq'] }
+        })
+      ])
+      const mark = await world.journalEnd()
+      expect((await compact()).status).to.equal(409)
+      const rows = await world.journalSince(mark)
+      expect(rows.map(({ decision, reason_code, session_id }) => [decision, reason_code, session_id])).to.deep.equal([
+        ['deny', 'nothing_to_compact', id]
+      ])
+    })
+
+    it('a compaction that is refused names the session it was asked of, or no message: never the id of a session as that of a message', async () => {
+      const mark = await world.journalEnd()
+      expect((await bob.rest.post(`/sessions/${session_id}/compact`, { summary: null, keep_last: 0 })).status).to.equal(403)
+      const [row, ...more] = await world.journalSince(mark)
+      expect(more).to.deep.equal([])
+      expect([row!.reason_code, row!.session_id]).to.deep.equal(['level_too_low', session_id])
+      expect(`${row!.resource.type} ${row!.resource.id}`).to.be.oneOf(['message null', `session ${session_id}`])
+    })
+
+    it('a fork: one row of the new session that says from which, and one of the source when it leaves its worktree; a refused one names the session that was to be forked', async () => {
+      const id = await world.session(alice, worktree_id)
+      for (let count = 0; count < 2; count += 1) await world.message(alice, id)
+      const other = await world.worktree(alice)
+      for (const data of [{ at_seq: 2 }, { at_seq: 1, worktree_id: other }])
+        await expectRows(
+          () => alice.rest.post(`/sessions/${id}/fork`, data),
+          201,
+          ({ body }) => [
+            of(alice, {
+              action: 'session-forks.create',
+              resource: record('session', text(body, 'session_id')),
+              worktree_id: data.worktree_id ?? worktree_id,
+              session_id: body['session_id'],
+              version: 1,
+              effect: { change: 'created', fields: Object.keys(data), count: data.at_seq, from: id }
+            }),
+            ...(data.worktree_id
+              ? [
+                  of(alice, {
+                    action: 'session-forks.create',
+                    resource: record('session', id),
+                    worktree_id,
+                    session_id: id,
+                    version: null,
+                    effect: { change: 'read' }
+                  })
+                ]
+              : [])
+          ]
+        )
+      const refused = (code: string) =>
+        denied(bob, code, { action: 'session-forks.create', resource: record('session', id), worktree_id, session_id: id })
+      const fork = (data: Body) => () => bob.rest.post(`/sessions/${id}/fork`, data)
+      await expectRows(fork({ at_seq: 1 }), 403, () => [refused('level_too_low')])
+      // Bob may create sessions in a worktree of his own, and may read this one; that is not enough to fork it.
+      await expectRows(fork({ at_seq: 1, worktree_id: await world.worktree(bob) }), 403, () => [refused('level_too_low')])
+    })
+
+    it('the context and the export of a session: one row that says it was read', async () => {
+      for (const [path, action] of [
+        ['context', 'session-context.find'],
+        ['context?$limit=0', 'session-context.find'],
+        ['export', 'session-exports.find'],
+        ['export?format=md', 'session-exports.find']
+      ] as const) {
+        const row = { action, resource: record('session', session_id), ...inSession() }
+        await expectRows(
+          () => bob.rest.get(`/sessions/${session_id}/${path}`),
+          200,
+          () => [of(bob, { ...row, effect: { change: 'read' } })]
+        )
+        await expectRows(
+          () => carol.rest.get(`/sessions/${session_id}/${path}`),
+          404,
+          () => [denied(carol, 'not_found', row)]
+        )
+      }
+    })
+
+    it('tombstones that are listed, read and restored: one row each, and one refusal of who is no owner', async () => {
+      const message_id = await world.message(alice, session_id)
+      const { version } = await made(alice.rest.del(`/messages/${message_id}`))
+      const row = (action: string, type: string, more: Body) => ({
+        action,
+        resource: record(type, message_id),
+        ...inSession(),
+        ...more
+      })
+      await expectRows(
+        () => alice.rest.get(`/removed-messages?message_id=${message_id}`),
+        200,
+        () => [
+          of(alice, {
+            action: 'removed-messages.find',
+            resource: record('removed_message', null),
+            ...nowhere,
+            effect: { change: 'listed', count: 1 }
+          })
+        ]
+      )
+      await expectRows(
+        () => alice.rest.get(`/removed-messages/${message_id}`),
+        200,
+        () => [of(alice, row('removed-messages.get', 'removed_message', { effect: { change: 'read' } }))]
+      )
+      await expectRows(
+        () => bob.rest.get(`/removed-messages/${message_id}`),
+        404,
+        () => [denied(bob, 'not_found', row('removed-messages.get', 'removed_message', {}))]
+      )
+      await expectRows(
+        () => bob.rest.post(`/messages/${message_id}/restore`),
+        404,
+        () => [denied(bob, 'not_found', row('message-restores.create', 'message', {}))]
+      )
+      await expectRows(
+        () => alice.rest.post(`/messages/${message_id}/restore`),
+        201,
+        () => [
+          of(
+            alice,
+            row('message-restores.create', 'message', {
+              version: Number(version) + 1,
+              effect: { change: 'patched', fields: ['deleted_at'] }
+            })
+          )
+        ]
+      )
+    })
+
+    it('a pinned session that is to be removed: one refusal', async () => {
+      const id = text(await made(alice.rest.post('/sessions', { worktree_id, pinned: true })), 'session_id')
+      await expectRows(
+        () => alice.rest.del(`/sessions/${id}`),
+        409,
+        () => [
+          denied(alice, 'pinned', { action: 'sessions.remove', resource: record('session', id), worktree_id, session_id: id })
+        ]
+      )
+    })
+
     it('signing in, failing to, and signing out: one row each', async () => {
       const signIn = (password: string) => () =>
         client(world.url).post('/authentication', { strategy: 'local', email: carol.email, password })

@@ -23,6 +23,15 @@ describe('decide', () => {
     expect(Object.fromEntries(wrong)).to.deep.equal({})
   }).timeout(60_000)
 
+  it('lets nobody but an owner know that there is a tombstone, whatever is asked about it', () => {
+    for (const question of everyQuestion()) {
+      if (!/^(removed-)?message/.test(question.action)) continue
+      const owns = question.role !== 'viewer' && (question.grant ?? question.others_can) === 'owner'
+      const { visible } = answer(question, { type: 'removed_message' })
+      if (visible !== owns) expect.fail(`${JSON.stringify(question)}: ${visible ? 'seen' : 'not seen'}`)
+    }
+  }).timeout(60_000)
+
   it('answers an absent record like one that cannot be seen', () => {
     for (const question of everyQuestion()) {
       const { allowed, visible, code } = answer(question, { exists: false })
@@ -78,7 +87,7 @@ describe('decide', () => {
   it('J5: a list holds exactly what the caller may get, in every world', () => {
     fc.assert(
       fc.property(anyWorld, ({ caller, records }) => {
-        for (const service of ['users', 'api-keys', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'journal']) {
+        for (const service of LISTED) {
           const scope = scopeOf(caller, `${service}.find`)
           for (const target of records.filter((record) => record.type === TYPES[service])) {
             const listed =
@@ -101,6 +110,9 @@ const OTHERS = ['none', 'view', 'session', 'prompt', 'all'] as const
 const GRANTS = [null, 'view', 'session', 'prompt', 'all', 'owner'] as const
 const REACHES = ['task', 'session', 'worktree', 'elsewhere'] as const
 
+const LISTED = ['users', 'api-keys', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'removed-messages', 'journal']
+
+/** What the record is that each service decides on. */
 const TYPES: Record<string, ResourceType> = {
   authentication: 'token',
   users: 'user',
@@ -108,12 +120,23 @@ const TYPES: Record<string, ResourceType> = {
   worktrees: 'worktree',
   grants: 'grant',
   sessions: 'session',
+  'session-forks': 'session',
+  'session-truncations': 'session',
+  'session-clears': 'session',
+  'session-undos': 'session',
+  'session-compactions': 'session',
+  'session-context': 'session',
+  'session-exports': 'session',
   tasks: 'task',
   'task-tokens': 'task',
   messages: 'message',
   'message-revisions': 'message',
+  'message-restores': 'removed_message',
+  'removed-messages': 'removed_message',
   journal: 'journal_entry'
 }
+
+const IN_SESSION: readonly ResourceType[] = ['session', 'task', 'message', 'removed_message']
 
 const QUESTION: Question = {
   action: 'sessions.get',
@@ -163,8 +186,8 @@ function answer(question: Question, change: Partial<Target> = {}): Decision {
   // A new worktree and a sign-in have no parent but the daemon itself.
   const parentless = action === 'worktrees.create' || action === 'authentication.create'
   const type = parentless ? 'daemon' : (TYPES[action.split('.')[0]!] ?? 'daemon')
-  const inWorktree = ['worktree', 'grant', 'session', 'task', 'message', 'journal_entry'].includes(type)
-  const inSession = ['session', 'task', 'message'].includes(type) && action !== 'sessions.create'
+  const inWorktree = [...IN_SESSION, 'worktree', 'grant', 'journal_entry'].includes(type)
+  const inSession = IN_SESSION.includes(type) && action !== 'sessions.create'
   const target: Target = {
     type,
     exists: true,
@@ -231,7 +254,7 @@ const anyWorld = fc
   .map(({ role, token, worktrees, records }) => ({
     caller: { user_id: 'a', role, token } satisfies Actor,
     records: records.flatMap(({ worktree, session, created_by, task_id, user_id }) =>
-      Object.values(TYPES).map((type): Target => {
+      [...new Set(Object.values(TYPES))].map((type): Target => {
         const { others_can, grant } = worktrees[worktree]!
         const worktree_id = ['a', 'b', 'c'][worktree]!
         const ofPerson = ['user', 'api_key', 'token'].includes(type)
@@ -240,7 +263,7 @@ const anyWorld = fc
           exists: true,
           worktree: ofPerson ? null : { worktree_id, others_can },
           grant: ofPerson ? null : grant,
-          session: ['session', 'task', 'message'].includes(type) ? { session_id: session, created_by } : null,
+          session: IN_SESSION.includes(type) ? { session_id: session, created_by } : null,
           task_id: type === 'task' ? task_id : null,
           user_id: ofPerson || type === 'grant' ? user_id : null
         }

@@ -74,6 +74,8 @@ const viewOrAdmin: Table = { viewer: '-+++++', member: '-+++++', admin: '++++++'
 const ownerSeenByAdmin: Table = { viewer: '-oooor', member: '-oooo+', admin: 'ooooo+' }
 const ownerOrBreakGlass: Table = { viewer: '-oooor', member: '-oooo+', admin: '++++++' }
 const journal: Table = { viewer: '------', member: '-----+', admin: '++++++' }
+// To everyone but owners a tombstone is what it says: nothing. A viewer is never an owner.
+const ownersAlone: Table = { viewer: '------', member: '-----+', admin: '-----+' }
 
 interface Entry {
   foreign: Table
@@ -114,6 +116,13 @@ const TABLES: Record<string, Entry> = {
   'sessions.create': both(session),
   'sessions.patch': sessionInOwn(all),
   'sessions.remove': both(all),
+  'session-forks.create': both(session),
+  'session-truncations.create': sessionInOwn(all),
+  'session-clears.create': sessionInOwn(all),
+  'session-undos.create': sessionInOwn(all),
+  'session-compactions.create': sessionInOwn(prompt),
+  'session-context.find': both(view),
+  'session-exports.find': both(view),
   'tasks.find': both(view),
   'tasks.get': both(view),
   'tasks.create': sessionInOwn(prompt),
@@ -126,8 +135,12 @@ const TABLES: Record<string, Entry> = {
   'messages.patch': sessionInOwn(prompt),
   'messages.remove': sessionInOwn(prompt),
   'message-revisions.find': both(view),
+  'message-restores.create': both(ownersAlone),
+  'removed-messages.find': both(ownersAlone),
+  'removed-messages.get': both(ownersAlone),
   'journal.find': both(journal),
   'journal.get': both(journal),
+  'sweeps.create': both(roleAdmin),
   'livez.get': both(always),
   'readyz.get': both(always),
   'health.get': both(always),
@@ -148,6 +161,9 @@ const TOKENS: Record<string, readonly Question['reach'][]> = {
   'tasks.get': inItsSession,
   'sessions.find': inItsSession,
   'sessions.get': inItsSession,
+  'session-compactions.create': inItsSession,
+  'session-context.find': inItsSession,
+  'session-exports.find': inItsSession,
   'messages.find': inItsSession,
   'messages.get': inItsSession,
   'messages.create': inItsSession,

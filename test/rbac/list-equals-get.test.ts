@@ -2,7 +2,9 @@ import type { GrantLevel, OthersLevel } from '@stoa/core/policy/levels'
 import { expect } from 'chai'
 import { client, queryString, rowsOf, type Body, type Client } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
-import { buildWorld, inParallel, text, type Person, type World } from '../support/world.js'
+import { buildWorld, inParallel, made, text, type Person, type World } from '../support/world.js'
+
+const READABLE = ['worktrees', 'sessions', 'tasks', 'messages', 'removed-messages']
 
 /** Every service with a list, and the id of its records. */
 const IDS: Record<string, string> = {
@@ -13,6 +15,7 @@ const IDS: Record<string, string> = {
   sessions: 'session_id',
   tasks: 'task_id',
   messages: 'message_id',
+  'removed-messages': 'message_id',
   journal: 'id'
 }
 
@@ -40,7 +43,7 @@ describe('lists', () => {
       })
     }
 
-    for (const service of ['worktrees', 'sessions', 'tasks', 'messages']) {
+    for (const service of READABLE) {
       it(`D3: /${service}: created_by, $or, $in, $select and $limit show nobody more`, async function () {
         this.timeout(120_000)
         for (const caller of scene.callers) {
@@ -97,8 +100,12 @@ async function randomScene(world: World, random: Random): Promise<Scene> {
         ids['sessions']!.push(session_id)
         const task_id = await world.task(pick(people), session_id)
         ids['tasks']!.push(task_id)
-        for (let messages = random(4); messages > 0; messages--)
-          ids['messages']!.push(await world.message(pick(people), session_id))
+        for (let messages = random(5); messages > 0; messages--) {
+          const message_id = await world.message(pick(people), session_id, pick(TEXTS))
+          const removed = random(3) === 0
+          if (removed) await made(owner.rest.del(`/messages/${message_id}`))
+          ids[removed ? 'removed-messages' : 'messages']!.push(message_id)
+        }
         tokens.push(await world.taskToken(author, task_id))
       }
       for (const other of people.filter((person) => person !== owner && random(3) === 0)) {
@@ -133,12 +140,14 @@ async function randomScene(world: World, random: Random): Promise<Scene> {
   }
 }
 
-const NOT_FOR_TOKENS = ['users', 'api-keys', 'worktrees', 'grants', 'journal']
+const NOT_FOR_TOKENS = ['users', 'api-keys', 'worktrees', 'grants', 'removed-messages', 'journal']
+
+const TEXTS = ['hello world', 'Hello there', 'good bye']
 
 /** Each record as somebody sees it who may. */
 async function recordsOf(world: World, people: Person[], ids: Scene['ids']): Promise<Scene['records']> {
   const records = new Map<string, Body>()
-  for (const service of ['worktrees', 'sessions', 'tasks', 'messages']) {
+  for (const service of READABLE) {
     for (const { token } of people) {
       const unknown = ids[service]!.filter((id) => !records.has(id))
       await inParallel(8, unknown, async (id) => {
@@ -197,7 +206,21 @@ function narrowings({ authors, ids }: Scene, service: string): { query: Body; ma
     },
     { query: { [id]: { $in: some } }, matches: (record) => some.includes(text(record, id)) },
     { query: { $select: [id, 'created_by'] }, matches: () => true },
-    { query: { $select: [id], $limit: 200 }, matches: () => true }
+    { query: { $select: [id], $limit: 200 }, matches: () => true },
+    ...(service === 'messages' ? searches(some) : [])
+  ]
+}
+
+function searches(some: string[]): ReturnType<typeof narrowings> {
+  const says = (words: RegExp) => (record: Body) => words.test(String(record['content']))
+  return [
+    { query: { search: 'hello' }, matches: says(/hello/i) },
+    { query: { search: 'HEL* there' }, matches: says(/there/) },
+    {
+      query: { search: 'hello', message_id: { $in: some } },
+      matches: (record) => says(/hello/i)(record) && some.includes(text(record, 'message_id'))
+    },
+    { query: { search: 'canary' }, matches: () => false }
   ]
 }
 

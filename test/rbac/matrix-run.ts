@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { client, codeOf, rowsOf, type Answer, type Body, type Door } from '../support/client.js'
 import { openSocket } from '../support/socket.js'
 import { inParallel } from '../support/world.js'
-import { type Credential, type Cell } from './matrix-cells.js'
+import { type Cell, type Credential } from './matrix-cell.js'
 import { type Scene } from './matrix-scene.js'
 
 const IN_FLIGHT = 16
@@ -48,13 +48,17 @@ export async function runCells(scene: Scene, doors: Doors, cells: Cell[]): Promi
   const prepared = new Set<string | null | undefined>()
   await inParallel(IN_FLIGHT, cells, async (cell) => {
     const fresh = isAllowed(cell) ? await cell.fresh?.() : undefined
-    prepared.add(fresh?.record)
+    for (const id of [fresh?.record, ...(fresh?.made ?? [])]) prepared.add(id)
     const { call, record } = fresh ?? cell
     const [path, method, ...args] = call
-    results.push({ cell, record, answer: await (await doors.of(cell.credential)).call(path, method, ...args) })
+    const door = await doors.of({ ...cell.credential, ...(fresh?.token && { token: fresh.token }) })
+    results.push({ cell, record, answer: await door.call(path, method, ...args) })
   })
   const rows = (await world.journalSince(mark)).filter(
-    (row) => row.actor_id !== keeper.user_id && !(row.action.endsWith('.create') && prepared.has(row.resource.id))
+    (row) =>
+      row.actor_id !== keeper.user_id &&
+      row.action !== SIGN_IN &&
+      !(PREPARING.includes(row.action) && prepared.has(row.resource.id))
   )
 
   const problems = [
@@ -64,6 +68,12 @@ export async function runCells(scene: Scene, doors: Doors, cells: Cell[]): Promi
   ]
   expect(summary(problems), `${problems.length} problems in ${cells.length} cells`).to.deep.equal([])
 }
+
+/** A socket signs in when it is opened, also for a token that was made just now. */
+const SIGN_IN = 'authentication.create'
+
+/** What `fresh` does in the name of the actor. */
+const PREPARING = ['sessions.create', 'task-tokens.create', 'api-keys.create']
 
 const isAllowed = ({ code }: Cell): boolean => code === 'allowed'
 
@@ -102,21 +112,66 @@ function expectedRow({ cell, record, answer }: Result, transport: Door['transpor
   const decision = isAllowed(cell) ? 'allow' : 'deny'
   const [service] = cell.action.split('.')
   const who = cell.code === 'not_authenticated' ? 'nobody' : `${cell.credential.actor.user_id} by ${cell.credential.credential}`
-  const id = record ?? (isAllowed(cell) && IDS[service!] && answer.body[IDS[service!]!]) ?? '*'
-  return [who, cell.action, decision, cell.code, transport, namesRecord(cell.action, cell.code) ? String(id) : '*'].join(' ')
+  const answered = (field: string | undefined) => (isAllowed(cell) && field ? answer.body[field] : undefined)
+  const id = answered(MADE[service!]) ?? record ?? answered(IDS[service!]) ?? '*'
+  const named = namesRecord(cell.action, cell.code) ? String(id) : '*'
+  const type = cell.action === 'session-compactions.create' && isAllowed(cell) ? 'message' : TYPES[service!]
+  return [who, cell.action, decision, cell.code, transport, type, named].join(' ')
 }
 
 function rowKey({ actor_id, credential, action, decision, reason_code, transport, resource }: JournalRecord): string {
   const who = actor_id ? `${actor_id} by ${credential?.kind}` : 'nobody'
-  return [who, action, decision, reason_code, transport, namesRecord(action, reason_code) ? resource.id : '*'].join(' ')
+  const named = namesRecord(action, reason_code) ? resource.id : '*'
+  return [who, action, decision, reason_code, transport, resource.type, named].join(' ')
 }
 
 /** A list, a record that was not made, and what was not looked up for lack of a credential have no id to name. */
 function namesRecord(action: string, code: string): boolean {
-  if (action === 'authentication.remove' || code === 'not_authenticated') return false
-  if (action === 'task-tokens.create' || action === 'message-revisions.find') return true
+  if (action === 'authentication.remove' || action === 'sweeps.create' || code === 'not_authenticated') return false
+  if (OF_ONE_RECORD.includes(action)) return true
   return !action.endsWith('.find') && (code === 'allowed' || !action.endsWith('.create'))
 }
+
+/** What hangs on one record and names it, whatever comes of it. A fork that is made names itself. */
+const OF_ONE_RECORD = [
+  'task-tokens.create',
+  'message-revisions.find',
+  'message-restores.create',
+  'session-forks.create',
+  'session-truncations.create',
+  'session-clears.create',
+  'session-undos.create',
+  'session-context.find',
+  'session-exports.find'
+]
+
+const TYPES: Record<string, string> = {
+  authentication: 'token',
+  users: 'user',
+  'api-keys': 'api_key',
+  worktrees: 'worktree',
+  grants: 'grant',
+  sessions: 'session',
+  'session-forks': 'session',
+  'session-truncations': 'session',
+  'session-clears': 'session',
+  'session-undos': 'session',
+  // What a compaction makes is a message.
+  'session-compactions': 'session',
+  'session-context': 'session',
+  'session-exports': 'session',
+  tasks: 'task',
+  'task-tokens': 'task',
+  messages: 'message',
+  'message-revisions': 'message',
+  'message-restores': 'message',
+  'removed-messages': 'removed_message',
+  journal: 'journal_entry',
+  sweeps: 'daemon'
+}
+
+/** The new record, where the call names the one that it is made from. */
+const MADE: Record<string, string> = { 'session-forks': 'session_id', 'session-compactions': 'message_id' }
 
 const IDS: Record<string, string> = {
   worktrees: 'worktree_id',
@@ -131,7 +186,7 @@ const IDS: Record<string, string> = {
 /** The versions of the records that several cells share. */
 async function versions({ world, keeper }: Scene, cells: Cell[]): Promise<Map<string, number>> {
   const shared = new Map(
-    cells.filter((cell) => isWrite(cell) && !cell.action.startsWith('api-keys')).map(({ record, call }) => [record!, call[0]])
+    cells.filter((cell) => isWrite(cell) && !cell.action.startsWith('api-keys')).map((cell) => [cell.record!, homeOf(cell)])
   )
   const found = new Map<string, number>()
   await inParallel(IN_FLIGHT, [...shared], async ([record, service]) => {
@@ -154,7 +209,11 @@ function wrongVersions(cells: Cell[], before: Map<string, number>, after: Map<st
   })
 }
 
-const isWrite = ({ call, record }: Cell): boolean => record !== undefined && (call[1] === 'patch' || call[1] === 'remove')
+const isWrite = ({ call, record }: Cell): boolean => record !== undefined && ['patch', 'remove', 'create'].includes(call[1])
+
+/** Where the record of a call can be read: `sessions/:id/fork` is about a session, and what can be restored is a tombstone. */
+const homeOf = ({ action, call }: Cell): string =>
+  action === 'message-restores.create' ? 'removed-messages' : call[0].split('/')[0]!
 
 function title({ action, credential: { actor, credential, reach } }: Cell): string {
   return `${action} as ${actor.role} by ${credential}${credential === 'task_token' ? ` (${reach})` : ''}`

@@ -23,6 +23,8 @@ export interface Spot {
   task_id: string
   other_task_id: string
   message_id: string
+  /** A message of which only the tombstone is left. */
+  removed_id: string
   tokens: Partial<Record<Role, string>>
 }
 
@@ -58,7 +60,9 @@ export async function setTheScene(world: World): Promise<Scene> {
     const [task_id, other_task_id] = [await world.task(author, session_id), await world.task(author, session_id)]
     const tokens: Spot['tokens'] = {}
     for (const role of roles) tokens[role] = await world.taskToken(people[role], task_id)
-    return { session_id, task_id, other_task_id, message_id: await world.message(author, session_id), tokens }
+    const [message_id, removed_id] = [await world.message(author, session_id), await world.message(author, session_id)]
+    await made(author.rest.del(`/messages/${removed_id}`))
+    return { session_id, task_id, other_task_id, message_id, removed_id, tokens }
   }
 
   const places: Place[] = []

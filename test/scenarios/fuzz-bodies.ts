@@ -1,10 +1,21 @@
 import fc from 'fast-check'
 import type { Body } from '../support/client.js'
-import { FIELDS, KEYS, type Service } from './fuzz-scene.js'
+import { FIELDS, KEYS, type FuzzDoor, type Service } from './fuzz-scene.js'
 
 /** A body for this service, more or less. */
 export function body(service: Service): fc.Arbitrary<unknown> {
-  const fields = fc.dictionary(word(service), value, { maxKeys: 2 })
+  return madeOf(word(service))
+}
+
+/** A body, or a query, for what hangs on one record. */
+export function doorBody({ fields }: FuzzDoor): fc.Arbitrary<unknown> {
+  return madeOf(
+    fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...fields) }, { weight: 1, arbitrary: fc.constantFrom(...WORDS) })
+  )
+}
+
+function madeOf(words: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
+  const fields = fc.dictionary(words, value, { maxKeys: 2 })
   return fc.oneof(
     { weight: 8, arbitrary: fields },
     { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },

@@ -5,7 +5,17 @@ import { rawRequest } from '../support/raw-request.js'
 import { buildWorld, made, text, type Person, type World } from '../support/world.js'
 
 export type Service = (typeof SERVICES)[number]
-export const SERVICES = ['users', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'api-keys', 'journal'] as const
+export const SERVICES = [
+  'users',
+  'worktrees',
+  'grants',
+  'sessions',
+  'tasks',
+  'messages',
+  'removed-messages',
+  'api-keys',
+  'journal'
+] as const
 
 /** Printed, so that what failed once can be run again. */
 export const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
@@ -19,6 +29,7 @@ export const OFFERED: Record<Service, readonly string[]> = {
   sessions: ['patch', 'remove'],
   tasks: ['patch', 'remove'],
   messages: ['patch', 'remove'],
+  'removed-messages': [],
   'api-keys': ['remove'],
   journal: []
 }
@@ -30,6 +41,7 @@ export const KEYS: Record<Service, string> = {
   sessions: 'session_id',
   tasks: 'task_id',
   messages: 'message_id',
+  'removed-messages': 'message_id',
   'api-keys': 'api_key_id',
   journal: 'id'
 }
@@ -55,7 +67,20 @@ export const FIELDS: Record<Service, readonly string[]> = {
     'because',
     'started_at'
   ],
-  messages: ['session_id', 'task_id', 'role', 'content', 'metadata', 'client_message_id', 'seq', 'after_seq', 'before_seq'],
+  messages: [
+    'session_id',
+    'task_id',
+    'role',
+    'content',
+    'metadata',
+    'client_message_id',
+    'seq',
+    'after_seq',
+    'before_seq',
+    'search',
+    'include'
+  ],
+  'removed-messages': ['session_id', 'task_id', 'role', 'client_message_id', 'seq', 'created_at', 'deleted_at'],
   'api-keys': ['name', 'expires_at'],
   journal: [
     'seq',
@@ -72,10 +97,38 @@ export const FIELDS: Record<Service, readonly string[]> = {
   ]
 }
 
+/** What hangs on one record: how it is called, what it takes, and a body that it takes. */
+export interface FuzzDoor {
+  on: 'sessions' | 'messages'
+  name: string
+  method: 'create' | 'find'
+  fields: readonly string[]
+  valid: Body
+}
+
+export const DOORS: readonly FuzzDoor[] = [
+  { on: 'sessions', name: 'fork', method: 'create', fields: ['at_seq', 'title', 'worktree_id'], valid: { at_seq: 1 } },
+  { on: 'sessions', name: 'truncate', method: 'create', fields: ['keep_count'], valid: { keep_count: 1 } },
+  { on: 'sessions', name: 'clear', method: 'create', fields: ['keep_count'], valid: {} },
+  { on: 'sessions', name: 'undo', method: 'create', fields: ['undo_token'], valid: {} },
+  {
+    on: 'sessions',
+    name: 'compact',
+    method: 'create',
+    fields: ['summary', 'keep_last', 'last_seq'],
+    valid: { summary: 'x', keep_last: 0 }
+  },
+  { on: 'messages', name: 'restore', method: 'create', fields: ['deleted_at'], valid: {} },
+  { on: 'sessions', name: 'context', method: 'find', fields: ['include', '$limit'], valid: {} },
+  { on: 'sessions', name: 'export', method: 'find', fields: ['format'], valid: {} }
+]
+
 export interface FuzzScene {
   world: World
   alice: Person
   ids: Record<Service, string>
+  /** A session of its own, with a message, that anything may be done to. */
+  spare: Record<FuzzDoor['on'], string>
   socket: RawSocket
   rest(method: string, path: string, body?: unknown): Promise<Answer>
   /** All that alice has. */
@@ -89,6 +142,9 @@ export async function fuzzScene(url: string): Promise<FuzzScene> {
   const worktree_id = await world.worktree(alice)
   const session_id = await world.session(alice, worktree_id)
   const headers = { authorization: `Bearer ${alice.token}` }
+  const removed = await world.message(alice, session_id)
+  await made(alice.rest.del(`/messages/${removed}`))
+  const spare = await world.session(alice, worktree_id)
   const ids = {
     users: alice.user_id,
     worktrees: worktree_id,
@@ -96,6 +152,7 @@ export async function fuzzScene(url: string): Promise<FuzzScene> {
     sessions: session_id,
     tasks: await world.task(alice, session_id),
     messages: await world.message(alice, session_id),
+    'removed-messages': removed,
     'api-keys': (await world.apiKey(alice)).api_key_id,
     journal: text(rowsOf(await alice.rest.get('/journal?$limit=1'))[0]!, 'id')
   }
@@ -103,6 +160,7 @@ export async function fuzzScene(url: string): Promise<FuzzScene> {
     world,
     alice,
     ids,
+    spare: { sessions: spare, messages: await world.message(alice, spare) },
     socket: await openRawSocket(url, alice.token),
     rest: (method, path, body) =>
       rawRequest(url, method, path, {

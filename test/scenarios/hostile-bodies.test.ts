@@ -3,9 +3,10 @@ import fc from 'fast-check'
 import { queryString, type Answer, type Body } from '../support/client.js'
 import { eachDatabase } from '../support/databases.js'
 import { withoutIds } from '../support/doors.js'
-import { body, query } from './fuzz-bodies.js'
+import { body, doorBody, query } from './fuzz-bodies.js'
 import {
   creation,
+  DOORS,
   expectNoInside,
   fuzzScene,
   insideOf,
@@ -19,6 +20,62 @@ import {
 
 /** Nested so deeply that a function which calls itself for every level runs out of stack. */
 const DEEP = { lists: `${'['.repeat(20_000)}${']'.repeat(20_000)}`, objects: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` }
+
+/** What means something to a search engine. */
+const SEARCHES = [
+  '"',
+  '""',
+  "'",
+  "''",
+  '*',
+  '**',
+  'a**',
+  '* a',
+  'NEAR(a b)',
+  'NEAR(a b, 10)',
+  'a AND',
+  'OR',
+  'NOT',
+  'a NOT b',
+  'words:a',
+  'session:*',
+  '{words session}:a',
+  '-words:a',
+  '^a',
+  'a + b',
+  ':*',
+  'a:*',
+  'a:ABCD',
+  '!',
+  '!a',
+  'a & !b',
+  'a <-> b',
+  'a <2> b',
+  '(a',
+  'a)',
+  'a\\',
+  "a\\'",
+  "a' OR 1=1 --",
+  '%',
+  '_',
+  '$1',
+  '?',
+  ':1',
+  '\0',
+  'a\0b',
+  '\ud800',
+  'a\udc00*',
+  '\u202e',
+  '🙂',
+  '🙂*',
+  '漢字',
+  'é'.normalize('NFD'),
+  'ﬁ*',
+  'x'.repeat(200),
+  'x'.repeat(201),
+  'a '.repeat(100),
+  'a* '.repeat(60)
+]
 
 describe('hostile bodies and queries', () => {
   eachDatabase((database) => {
@@ -70,6 +127,50 @@ describe('hostile bodies and queries', () => {
         await fc.assert(property, { seed: SEED, numRuns: RUNS, endOnFailure: true })
       })
     }
+
+    for (const door of DOORS)
+      it(`J11: ${door.on}/:id/${door.name}: nothing that is sent to it fails inside, however it is made up`, async function () {
+        this.timeout(120_000)
+        const { rest, socket, spare } = scene
+        const path = `${door.on}/${spare[door.on]}/${door.name}`
+        const property = fc.asyncProperty(fc.boolean(), doorBody(door), async (onValid, made) => {
+          const data = onValid && isObject(made) ? { ...door.valid, ...made } : made
+          const name = `${path} ${JSON.stringify(data)}`
+          if (door.method === 'create')
+            await bothAnswer(name, [rest('POST', `/${path}`, JSON.stringify(data)), socket.send('create', path, data, {})])
+          else if (isObject(data))
+            await bothAnswer(name, [rest('GET', `/${path}${inUrl(data)}`), socket.send('find', path, data)])
+        })
+        await fc.assert(property, { seed: SEED, numRuns: RUNS / 2, endOnFailure: true })
+        expect((await rest('GET', `/sessions/${spare.sessions}/context`)).status, 'still there').to.equal(200)
+      })
+
+    it('J11: a search is words and nothing else: no operator, column or quote of a database means anything in it', async () => {
+      const { rest, socket, ids } = scene
+      const failed: Failure[] = []
+      for (const search of SEARCHES) {
+        const query = { search, session_id: ids.sessions }
+        for (const answer of [await rest('GET', `/messages${inUrl(query)}`), await socket.send('find', 'messages', query)])
+          failed.push(...failure(search, answer))
+      }
+      expect(failed).to.deep.equal([])
+      const message = { session_id: ids.sessions, role: 'user', content: 'Tea, or coffee?' }
+      expect((await rest('POST', '/messages', message)).status).to.equal(201)
+      const found = async (search: string) => (await rest('GET', `/messages${queryString({ search })}`)).body['total']
+      const words = [
+        'tea OR nothing',
+        'tea | nothing',
+        'tea AND nothing',
+        'NOT nothing',
+        '!nothing',
+        '-nothing',
+        'words:tea',
+        'te'
+      ]
+      for (const search of words) expect([search, await found(search)]).to.deep.equal([search, 0])
+      for (const search of ['tea', '"TEA', 'coffee) tea', 'tea or coffee', 'te*', "tea'"])
+        expect([search, await found(search)]).to.deep.equal([search, 1])
+    })
 
     it('J11: a column that is no field is answered like a word that means nothing', async () => {
       const queries = [
@@ -170,6 +271,9 @@ describe('hostile bodies and queries', () => {
         `{"name":${DEEP.lists}}`,
         `{"name":${DEEP.objects}}`
       ]
+      const doors = DOORS.filter(({ method }) => method === 'create').map(
+        ({ on, name }) => ['POST', `/${on}/${scene.spare[on]}/${name}`] as const
+      )
       const failed: Failure[] = []
       for (const service of SERVICES)
         for (const sent of bodies) {
@@ -183,6 +287,13 @@ describe('hostile bodies and queries', () => {
             failed.push(...failure(`${method} ${path} ${sent.slice(0, 20)}`, answer))
             if (answer.status < 400) failed.push([`${method} ${path} ${sent.slice(0, 20)}`, `${answer.status}`])
           }
+        }
+      for (const [method, path] of doors)
+        // No body at all, and an empty object behind a byte order mark, are enough where nothing is asked for.
+        for (const sent of bodies.filter((text) => !['', '\ufeff{}'].includes(text))) {
+          const answer = await scene.rest(method, path, sent)
+          failed.push(...failure(`${method} ${path} ${sent.slice(0, 20)}`, answer))
+          if (answer.status < 400) failed.push([`${method} ${path} ${sent.slice(0, 20)}`, `${answer.status}`])
         }
       expect(failed).to.deep.equal([])
     })

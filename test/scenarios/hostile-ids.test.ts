@@ -9,6 +9,7 @@ import type { Person } from '../support/world.js'
 import { hostileText, hostileValue } from './fuzz-ids.js'
 import {
   creation,
+  DOORS,
   expectNoInside,
   fuzzScene,
   KEYS,
@@ -138,6 +139,38 @@ describe('hostile ids', () => {
       })
     }
 
+    for (const { on, name, method, valid } of DOORS)
+      it(`J11: ${on}/:id/${name}: what is not an id reaches and changes nothing, in a path or as a service on a socket`, async function () {
+        this.timeout(120_000)
+        await holds(
+          on,
+          hostileText(() => scene.ids[on]),
+          async (id) => {
+            const data = name === 'undo' ? { undo_token: scene.ids.sessions } : valid
+            const path = `/${on}/${encodeURIComponent(id as string)}/${name}`
+            const [verb, args] = method === 'create' ? (['POST', [data, {}]] as const) : (['GET', [{}]] as const)
+            expectRefused(await scene.rest(verb, path, method === 'create' ? data : undefined), `${verb} ${path}`)
+            const service = `${on}/${id as string}/${name}`
+            expectRefused(await scene.socket.send(method, service, ...args), `${method} ${service}`)
+          }
+        )
+      })
+
+    for (const [door, field] of [
+      ['undo', 'undo_token'],
+      ['fork', 'worktree_id']
+    ] as const)
+      it(`J11: sessions/:id/${door}: what is not an id as ${field} makes and changes nothing`, async function () {
+        this.timeout(120_000)
+        const id = () => scene.ids.worktrees
+        await holds('sessions', fc.oneof(hostileText(id), hostileValue(id)), async (value) => {
+          const path = `sessions/${scene.ids.sessions}/${door}`
+          const data = { ...(door === 'fork' && { at_seq: 1 }), [field]: value }
+          expectRefused(await scene.rest('POST', `/${path}`, data), JSON.stringify(data))
+          expectRefused(await scene.socket.send('create', path, data, {}), JSON.stringify(data))
+        })
+      })
+
     for (const [service, field] of REFERENCES)
       it(`J11: ${service}: a ${field} that is not an id makes and moves nothing`, async function () {
         this.timeout(120_000)
@@ -146,8 +179,8 @@ describe('hostile ids', () => {
           return { worktree_id, user_id, task_id }[field as string] ?? session_id
         }
         await holds(service, fc.oneof(hostileText(id), hostileValue(id)), async (value) => {
-          // A message needs no task and a session no parent: null says so.
-          if (value === null) return
+          // A message needs no task and a session no parent: null says so, which is also how JSON writes NaN.
+          if (JSON.stringify(value) === 'null') return
           const data = { ...creation(service, scene), [field]: value }
           expectRefused(await scene.rest('POST', `/${service}`, data), JSON.stringify(data))
           expectRefused(await scene.socket.send('create', service, data, {}), JSON.stringify(data))

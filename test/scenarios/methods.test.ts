@@ -22,7 +22,7 @@ describe('methods that are not offered', () => {
 
     /** All that there is, as an admin and its owner see it; the journal grows with every read. */
     const everything = async (): Promise<Body[]> => {
-      const services = ['users', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'api-keys']
+      const services = ['users', 'worktrees', 'grants', 'sessions', 'tasks', 'messages', 'removed-messages', 'api-keys']
       return Promise.all(
         services.map((service) => made((service === 'users' ? world.root : alice).rest.get(`/${service}?$limit=200`)))
       )
@@ -30,8 +30,7 @@ describe('methods that are not offered', () => {
 
     it('J3: PUT is 405 on every service, with and without an id', async () => {
       const before = await everything()
-      const nested = [`tasks/${ids['tasks']}/token`, `messages/${ids['messages']}/revisions`]
-      for (const service of [...Object.keys(ids), 'authentication', ...nested])
+      for (const service of [...Object.keys(ids), 'authentication', ...nestedDoors(ids).map(([path]) => path)])
         for (const path of [
           `/${service}`,
           `/${service}/${ids[service] ?? absentId()}`,
@@ -63,6 +62,48 @@ describe('methods that are not offered', () => {
                 'method_not_allowed'
               ])
             }
+      expect(await everything()).to.deep.equal(before)
+    })
+
+    it('J3: what hangs on one record offers its one method: every other is 405, with and without an id, and changes nothing', async () => {
+      const before = await everything()
+      for (const [path, offered, data] of nestedDoors(ids)) {
+        const calls: Call[] = [
+          ...(offered === 'find' ? [] : [[path, 'find', { query: {} }] as Call]),
+          ...(offered === 'create' ? [] : [[path, 'create', data] as Call]),
+          ...[null, ids['sessions']].flatMap((id): Call[] => [
+            [path, 'patch', id, data],
+            [path, 'remove', id],
+            [path, 'patch', id, data, { query: { session_id: ids['sessions'] } }]
+          ]),
+          [path, 'get', ids['sessions']]
+        ]
+        for (const door of doors)
+          for (const call of calls) {
+            const answer = await door.call(...call)
+            expect([answer.status, codeOf(answer)], `${door.transport} ${JSON.stringify(call)}`).to.deep.equal([
+              405,
+              'method_not_allowed'
+            ])
+          }
+      }
+      expect(await everything()).to.deep.equal(before)
+    })
+
+    it('J3: tombstones can be neither made, changed nor removed', async () => {
+      const before = await everything()
+      const id = ids['removed-messages']
+      const calls: Call[] = [
+        ['removed-messages', 'create', { session_id: ids['sessions'], role: 'user', content: 'x' }],
+        ['removed-messages', 'patch', id, { content: 'x' }],
+        ['removed-messages', 'patch', id, { deleted_at: null }],
+        ['removed-messages', 'remove', id]
+      ]
+      for (const door of doors)
+        for (const call of calls) {
+          const answer = await door.call(...call)
+          expect([answer.status, codeOf(answer)], JSON.stringify(call)).to.deep.equal([405, 'method_not_allowed'])
+        }
       expect(await everything()).to.deep.equal(before)
     })
 
@@ -125,17 +166,30 @@ describe('methods that are not offered', () => {
       expect(await everything()).to.deep.equal(before)
     })
 
-    it('J3: a list, a field or a parameter that is not documented is refused where a task token is made', async () => {
-      const path = `/tasks/${ids['tasks']}/token`
+    it('J3: a list, a field or a parameter that is not documented is refused by whatever hangs on one record', async () => {
       const other = await world.session(alice, ids['worktrees']!)
-      const answers = [
-        await alice.rest.post(path, []),
-        await alice.rest.post(path, [{}]),
-        await alice.rest.post(path, { nonsense: 1 }),
-        await alice.rest.post(`${path}?nonsense=1`),
-        await alice.rest.post(`${path}?session_id=${other}`)
-      ]
-      for (const answer of answers) expect(answer.status, JSON.stringify(Object.keys(answer.body))).to.equal(400)
+      const before = await everything()
+      for (const [path, offered, data] of nestedDoors(ids))
+        for (const door of doors) {
+          const parameters = [{ nonsense: 1 }, { session_id: other }, { session_id: ids['sessions'] }, { $version: 1 }]
+          const calls: Call[] =
+            offered === 'find'
+              ? parameters.map((query): Call => [path, 'find', { query }])
+              : [
+                  ...[[], [data], [data, data], { ...data, nonsense: 1 }, { ...data, session_id: other }].map((body): Call => [
+                    path,
+                    'create',
+                    body
+                  ]),
+                  ...parameters.map((query): Call => [path, 'create', data, { query }])
+                ]
+          for (const call of calls) {
+            const answer = await door.call(...call)
+            expect(answer.status, `${door.transport} ${JSON.stringify(call)}`).to.equal(400)
+            expect(codeOf(answer), `${door.transport} ${JSON.stringify(call)}`).to.be.oneOf(['invalid', 'unknown_field'])
+          }
+        }
+      expect(await everything()).to.deep.equal(before)
     })
 
     it('J3: a list of messages is for one session, and of 1 to 500', async () => {
@@ -163,6 +217,8 @@ describe('methods that are not offered', () => {
           version: 9,
           message_count: 9,
           last_seq: 9,
+          boundary_seq: 9,
+          tokens_estimated: 9,
           status: 'running',
           forked_from: null,
           parent_session_id: null
@@ -172,6 +228,7 @@ describe('methods that are not offered', () => {
           created_by: alice.user_id,
           version: 9,
           prompt: 'x',
+          config: null,
           attempt: 9,
           started_at: '2020-01-01T00:00:00.000Z',
           queue_position: 1
@@ -183,6 +240,10 @@ describe('methods that are not offered', () => {
           revision: 9,
           created_by: alice.user_id,
           client_message_id: 'x',
+          deleted_at: null,
+          preview: 'x',
+          tokens_estimated: 9,
+          boundary_seq: 1,
           version: 9
         },
         worktrees: {
@@ -222,9 +283,28 @@ describe('methods that are not offered', () => {
   })
 })
 
+/** What hangs on one record, the one method that it offers, and what that takes. */
+function nestedDoors(ids: Record<string, string>): [path: string, offered: 'create' | 'find', data: Body][] {
+  const { sessions, tasks, messages, 'removed-messages': removed } = ids
+  return [
+    [`tasks/${tasks}/token`, 'create', {}],
+    [`messages/${messages}/revisions`, 'find', {}],
+    [`messages/${removed}/restore`, 'create', {}],
+    [`sessions/${sessions}/fork`, 'create', { at_seq: 1 }],
+    [`sessions/${sessions}/truncate`, 'create', { keep_count: 0 }],
+    [`sessions/${sessions}/clear`, 'create', {}],
+    [`sessions/${sessions}/undo`, 'create', { undo_token: absentId() }],
+    [`sessions/${sessions}/compact`, 'create', { summary: 'x', keep_last: 0 }],
+    [`sessions/${sessions}/context`, 'find', {}],
+    [`sessions/${sessions}/export`, 'find', {}]
+  ]
+}
+
 async function recordsOf(world: World, owner: Person): Promise<Record<string, string>> {
   const worktree_id = await world.worktree(owner)
   const session_id = await world.session(owner, worktree_id)
+  const removed = await world.message(owner, session_id)
+  await made(owner.rest.del(`/messages/${removed}`))
   const grants = (await made(owner.rest.get(`/grants?worktree_id=${worktree_id}`)))['data'] as Body[]
   return {
     users: owner.user_id,
@@ -233,6 +313,7 @@ async function recordsOf(world: World, owner: Person): Promise<Record<string, st
     sessions: session_id,
     tasks: await world.task(owner, session_id),
     messages: await world.message(owner, session_id),
+    'removed-messages': removed,
     'api-keys': (await world.apiKey(owner)).api_key_id,
     journal: absentId()
   }
@@ -256,6 +337,7 @@ function queries(service: string, ids: Record<string, string>, { user_id }: Pers
     sessions: 'session_id',
     tasks: 'task_id',
     messages: 'message_id',
+    'removed-messages': 'message_id',
     'api-keys': 'api_key_id',
     journal: 'id'
   }

@@ -75,6 +75,33 @@ describe('naming a parent that is not the record’s own', () => {
       expect(await stored(b)).to.deep.equal(before)
     })
 
+    it('J1: where the path names the record, a session, task or worktree beside it is refused as unknown, and opens and changes nothing', async () => {
+      const before = [await stored(a), await stored(b)]
+      const mark = await world.journalEnd()
+      const claims: Body[] = [{ session_id: a.session_id }, { task_id: a.task_id }, { worktree_id: a.worktree_id }]
+      for (const door of doors)
+        for (const place of [a, b])
+          for (const [path, method, data] of nestedDoors(place))
+            for (const claim of claims) {
+              const calls: Call[] =
+                method === 'find'
+                  ? [[path, 'find', { query: claim }]]
+                  : [
+                      [path, 'create', data, { query: claim }],
+                      // A fork may name another worktree: that is no claim about the session in its path.
+                      ...(path.endsWith('/fork') && 'worktree_id' in claim
+                        ? []
+                        : [[path, 'create', { ...data, ...claim }] as Call])
+                    ]
+              for (const call of calls) {
+                const answer = await door.call(...call)
+                expect([answer.status, codeOf(answer)], JSON.stringify(call)).to.deep.equal([400, 'unknown_field'])
+              }
+            }
+      expect(await world.journalSince(mark), 'a malformed request is no decision').to.deep.equal([])
+      expect([await stored(a), await stored(b)]).to.deep.equal(before)
+    })
+
     it('naming the true session of a record that one cannot see is not found, and not called spoofed', async () => {
       const mark = await world.journalEnd()
       for (const door of doors)
@@ -187,7 +214,8 @@ describe('naming a parent that is not the record’s own', () => {
           const calls: Call[] = [
             ['sessions', 'get', session_id],
             ['messages', 'create', { session_id, role: 'user', content: 'x' }],
-            ['tasks', 'create', { session_id, prompt: 'x' }]
+            ['tasks', 'create', { session_id, prompt: 'x' }],
+            ...nestedDoors({ ...mine, session_id }).map(([path, method, data]): Call => [path, method, data])
           ]
           for (const call of calls) expect((await door.call(...call)).status, JSON.stringify(call)).to.equal(404)
           for (const service of ['messages', 'tasks'])
@@ -221,6 +249,19 @@ async function placeOf(world: World, owner: Person): Promise<Place> {
   const task_id = await world.task(owner, session_id)
   const message = await made(owner.rest.post('/messages', { session_id, task_id, role: 'user', content: 'hello' }))
   return { owner, worktree_id, session_id, task_id, message_id: text(message, 'message_id') }
+}
+
+function nestedDoors({ session_id, message_id }: Place): [path: string, method: 'create' | 'find', data: Body][] {
+  return [
+    [`sessions/${session_id}/fork`, 'create', { at_seq: 1 }],
+    [`sessions/${session_id}/truncate`, 'create', { keep_count: 0 }],
+    [`sessions/${session_id}/clear`, 'create', {}],
+    [`sessions/${session_id}/undo`, 'create', { undo_token: absentId() }],
+    [`sessions/${session_id}/compact`, 'create', { summary: 'x', keep_last: 0 }],
+    [`sessions/${session_id}/context`, 'find', {}],
+    [`sessions/${session_id}/export`, 'find', {}],
+    [`messages/${message_id}/restore`, 'create', {}]
+  ]
 }
 
 async function snapshot({ rest }: Person, { session_id, task_id, message_id, worktree_id }: Place): Promise<Body[]> {

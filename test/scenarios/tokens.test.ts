@@ -32,11 +32,15 @@ describe('tokens and keys', () => {
     const placeOf = async (owner: Person) => {
       const worktree_id = await world.worktree(owner)
       const session_id = await world.session(owner, worktree_id)
+      const [message_id, removed_id] = [await world.message(owner, session_id), await world.message(owner, session_id)]
+      const truncated = await made(owner.rest.post(`/sessions/${session_id}/truncate`, { keep_count: 1 }))
       return {
         worktree_id,
         session_id,
         task_id: await world.task(owner, session_id),
-        message_id: await world.message(owner, session_id)
+        message_id,
+        removed_id,
+        undo_token: text(truncated, 'undo_token')
       }
     }
 
@@ -62,7 +66,9 @@ describe('tokens and keys', () => {
         [
           ['messages', 'patch', s.message_id, { content: 'y' }],
           ['tasks', 'patch', s.task_id, { status: 'running' }],
-          [`messages/${s.message_id}/revisions`, 'find']
+          [`messages/${s.message_id}/revisions`, 'find'],
+          [`sessions/${s.session_id}/context`, 'find', { query: { $limit: 1 } }],
+          [`sessions/${s.session_id}/export`, 'find', { query: {} }]
         ],
         200
       )
@@ -70,7 +76,8 @@ describe('tokens and keys', () => {
         token,
         [
           ['messages', 'create', message(s.session_id)],
-          ['messages', 'create', [message(s.session_id), message(s.session_id)]]
+          ['messages', 'create', [message(s.session_id), message(s.session_id)]],
+          [`sessions/${s.session_id}/compact`, 'create', { summary: 'x', keep_last: 0 }]
         ],
         201
       )
@@ -83,6 +90,16 @@ describe('tokens and keys', () => {
         ['sessions', 'patch', s.session_id, { title: 'x' }],
         ['sessions', 'remove', s.session_id],
         ['sessions', 'create', { worktree_id: s.worktree_id }],
+        [`sessions/${s.session_id}/fork`, 'create', { at_seq: 1 }],
+        [`sessions/${s.session_id}/truncate`, 'create', { keep_count: 0 }],
+        [`sessions/${s.session_id}/clear`, 'create', {}],
+        [`sessions/${s.session_id}/undo`, 'create', { undo_token: s.undo_token }],
+        [`messages/${s.removed_id}/restore`, 'create', {}],
+        ['removed-messages', 'get', s.removed_id],
+        ['removed-messages', 'find', { query: {} }],
+        [`sessions/${t.session_id}/compact`, 'create', { summary: 'x', keep_last: 0 }],
+        [`sessions/${t.session_id}/context`, 'find', { query: {} }],
+        [`sessions/${t.session_id}/export`, 'find', { query: {} }],
         ['worktrees', 'patch', s.worktree_id, { name: 'x' }],
         ['worktrees', 'create', { name: 'x' }],
         ['grants', 'create', { worktree_id: s.worktree_id, user_id: bob!.user_id, level: 'owner' }],
@@ -105,6 +122,11 @@ describe('tokens and keys', () => {
         ['tasks', 'patch', foreign.task_id, { status: 'running' }],
         ['messages', 'get', foreign.message_id],
         ['messages', 'create', message(foreign.session_id)],
+        [`sessions/${foreign.session_id}/compact`, 'create', { summary: 'x', keep_last: 0 }],
+        [`sessions/${foreign.session_id}/context`, 'find', { query: {} }],
+        [`sessions/${foreign.session_id}/export`, 'find', { query: {} }],
+        [`sessions/${foreign.session_id}/clear`, 'create', {}],
+        [`messages/${foreign.removed_id}/restore`, 'create', {}],
         ['tasks', 'get', absentId()]
       ]
       await expectAll(token, invisible, 404, 'not_found')
@@ -169,7 +191,10 @@ describe('tokens and keys', () => {
         [
           ['sessions', 'get', session_id],
           ['tasks', 'patch', task_id, { status: 'running' }],
-          ['messages', 'create', { session_id, role: 'user', content: 'x' }]
+          ['messages', 'create', { session_id, role: 'user', content: 'x' }],
+          [`sessions/${session_id}/compact`, 'create', { summary: 'x', keep_last: 0 }],
+          [`sessions/${session_id}/context`, 'find', { query: {} }],
+          [`sessions/${session_id}/export`, 'find', { query: {} }]
         ],
         404,
         'not_found'

@@ -14,6 +14,8 @@ import { services } from './services/index.js'
 /** The daemon as one page: what a request passes on its way to a service, in order. */
 export function createApp(deps: Deps): Application {
   const app = koa(feathers())
+  // An answer that broke off: the client went away, or what was being sent could no longer be read.
+  app.on('error', (error: unknown) => deps.logger.info({ err: error }, 'an answer was cut short'))
   app.use(answerErrors(deps))
   app.use(securityHeaders)
   app.use(callerAddress)

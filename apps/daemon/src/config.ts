@@ -17,6 +17,8 @@ export interface Config {
   /** Reserved: validated, so that a wrong value is found early, and not used yet. */
   executors: number
   emptySessionGuardSeconds: number
+  /** 0: nothing is swept unless somebody asks for it. */
+  sweepEverySeconds: number
   repoRoots: string[]
   logLevel: LogLevel
   /** Signs access tokens (auth/signing-key.ts). */
@@ -39,10 +41,21 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     admin: admin(env),
     executors: integer(env, 'STOA_EXECUTORS', 1, 0, 100),
     emptySessionGuardSeconds: integer(env, 'STOA_EMPTY_SESSION_GUARD_S', 3600, 0, 31_536_000),
+    sweepEverySeconds: integer(env, 'STOA_SWEEP_EVERY_S', 0, 0, 31_536_000),
     repoRoots: repoRoots(env['STOA_REPO_ROOTS']),
     logLevel: oneOf(env, 'STOA_LOG_LEVEL', 'info', LOG_LEVELS),
     secret: readSecret(join(home, 'secret'))
   }
+}
+
+/** What a command of `stoa` that asks a daemon needs: the key of whoever runs it. */
+export function readClientConfig(env: NodeJS.ProcessEnv = process.env): { key: string } {
+  const key = env['STOA_KEY']
+  if (!key) throw new SettingError('STOA_KEY is not set: put an API key (stoa_pat_…) there; POST /api-keys makes one')
+  // Checked here, because fetch would put the whole header, and so the key, into its own error message.
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new SettingError('STOA_KEY has a space, a line break or a character outside ASCII: it is not a key')
+  return { key }
 }
 
 const known = [
@@ -54,6 +67,7 @@ const known = [
   'STOA_ADMIN_PASSWORD',
   'STOA_EXECUTORS',
   'STOA_EMPTY_SESSION_GUARD_S',
+  'STOA_SWEEP_EVERY_S',
   'STOA_REPO_ROOTS',
   'STOA_LOG_LEVEL'
 ]

@@ -1,14 +1,18 @@
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
 import type { Config } from './config.js'
+import { openLogFile } from './log-file.js'
 
 /** One line per request in `STOA_HOME/logs/stoa.log`; warnings and errors are also on stderr, where an operator looks first. */
 export function makeLogger({ home, logLevel: level }: Config): Logger {
   if (level === 'silent') return pino({ level: 'silent' })
-  const file = pino.destination({ dest: join(home, 'logs', 'stoa.log'), sync: false, minLength: 0 })
+  const stderr = pino.destination({ dest: 2, sync: true })
+  const file = openLogFile(join(home, 'logs', 'stoa.log'), ({ message }) => {
+    stderr.write(`stoa cannot write its log: ${message}\n`)
+  })
   const streams = pino.multistream([
     { level, stream: file },
-    { level: 'warn', stream: pino.destination({ dest: 2, sync: true }) }
+    { level: 'warn', stream: stderr }
   ])
   return pino({ level, base: { pid: process.pid }, serializers: { err: describeError } }, streams)
 }

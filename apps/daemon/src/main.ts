@@ -9,6 +9,7 @@ import type { Deps } from './deps.js'
 import { listen } from './http/listen.js'
 import { makeMetrics } from './http/metrics.js'
 import { makeLogger } from './logger.js'
+import { scheduleSweeps } from './sweep/schedule-sweeps.js'
 
 /** The process: settings, database, app, ready line, and an orderly end. */
 async function main(): Promise<void> {
@@ -28,12 +29,13 @@ async function main(): Promise<void> {
   const signInToken = await ensureFirstAdmin(deps)
   await refuseGeneratedPassword(deps)
   const listening = await listen(createApp(deps), config.host, config.port)
+  const sweeps = scheduleSweeps(deps)
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
     stopping = true
     logger.info({ signal }, 'stopping')
-    await listening.stop()
+    await Promise.all([listening.stop(), sweeps.stop()])
     await db.close()
     process.exit(0)
   }

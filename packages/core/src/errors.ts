@@ -17,6 +17,11 @@ export const catalogue = {
   illegal_transition: { status: 409, message: 'The task cannot go from its status to that one.' },
   lease_held: { status: 409, message: 'An executor holds the lease of this task.' },
   last_owner: { status: 409, message: 'A worktree keeps at least one owner. Make somebody else an owner first.' },
+  nothing_to_compact: {
+    status: 409,
+    message: 'Nothing lies between the boundary and the messages to keep: there is too little, or another compaction was first.'
+  },
+  pinned: { status: 409, message: 'A pinned session is not removed. Unpin it first.' },
   duplicate: { status: 409, message: 'There is another record with this id or name.' },
   version_conflict: { status: 412, message: 'The record has changed since the version you named. Read it again.' },
   too_large: { status: 413, message: 'The request is too large.' },

@@ -1,3 +1,4 @@
+import type { SearchTerm } from '@stoa/core/domain/words'
 import type { JournalEntry } from '@stoa/core/journal/entry'
 import type { Knex } from 'knex'
 
@@ -20,11 +21,13 @@ export interface Step extends Statement {
 /**
  * What one request writes: its guarded steps and its journal entries, in one transaction or not at all.
  * A unit without steps only records (a read, a refusal). The rows of the last step that is not optional are the answer,
- * and the journal entries take their `version` from those rows, one entry a row.
+ * and the journal entries take their `version`, and their count from `affected`, from those rows, one entry a row.
  */
 export interface Unit {
   steps: Step[]
   entries: JournalEntry[]
+  /** It writes as many rows as there are in a session or a worktree, so it is given more time than a request usually has. */
+  large?: boolean
 }
 
 export interface Dialect {
@@ -35,6 +38,14 @@ export interface Dialect {
    * has one writer.
    */
   holdRows(...aliases: string[]): string
+  /** The same, but only against removal: other changes of the rows go on. */
+  keepRows(...aliases: string[]): string
+  /** Narrows a list of messages to those that have all the words, within one session when it is named. `from` is in place of the table. */
+  search(terms: SearchTerm[], sessionId: string | null): { from: string; where: Statement; newestFirst: string }
+  /** The text under a key of a JSON text column. As an expression it can be indexed (sessions_forked_from). */
+  readJson(column: string, key: string): string
+  /** The id of a row by its position: takes the first 24 characters and a number to count on from. */
+  countedId(position: string): string
   /** Merges the keys of a JSON object into a JSON text column; keys with null are removed. */
   mergeJson(column: string, patch: Record<string, unknown>): Statement
   /**

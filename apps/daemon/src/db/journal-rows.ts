@@ -1,5 +1,5 @@
 import type { JournalEntry } from '@stoa/core/journal/entry'
-import type { Dialect, Value } from './database.js'
+import type { Dialect, Row, Value } from './database.js'
 
 /** The columns of a journal row, in the order that both databases insert them. */
 export const journalColumns = [
@@ -34,6 +34,18 @@ export function journalValues(entry: JournalEntry): Value[] {
   return journalColumns.map((column) => {
     const value = entry[column]
     return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+  })
+}
+
+/** What is only known once it is written: the version of the row, and how many other rows went with it. */
+export function completeEntries(entries: JournalEntry[], rows: Row[]): JournalEntry[] {
+  return entries.map((entry, index) => {
+    const { version, affected } = rows[index] ?? {}
+    return {
+      ...entry,
+      ...(typeof version === 'number' && { version }),
+      ...(typeof affected === 'number' && entry.effect && { effect: { ...entry.effect, count: affected } })
+    }
   })
 }
 

@@ -11,6 +11,10 @@ import { decodeRow, publicRecord, type Table } from './tables.js'
 export interface RecordParams extends KnexAdapterParams {
   /** What the reader of a list may see. A list without one sees nothing. */
   scope?: Scope
+  /** A condition beside the query language, such as a search. */
+  narrow?: (list: Knex.QueryBuilder) => void
+  /** Counts what a list has in all, where that can be known without reading each row. */
+  countTotal?: (list: Knex.QueryBuilder) => Promise<number>
 }
 
 /** KnexService without its write methods and its overloads: the part that our services build on. */
@@ -18,7 +22,7 @@ const QueryLanguage = KnexService as unknown as new (options: KnexAdapterOptions
 
 interface QueryLanguage {
   readonly Model: Knex
-  _find(params: RecordParams): Promise<Paginated<Row> | Row[]>
+  filterQuery(params: RecordParams): { filters: { $limit: number; $skip: number } }
   createQuery(params?: RecordParams): Knex.QueryBuilder
 }
 
@@ -41,11 +45,20 @@ export class RecordService extends QueryLanguage {
   protected async findPage(params: RecordParams): Promise<Paginated<Row>> {
     try {
       const query: RecordParams['query'] = { $sort: { [this.table.id]: 1 }, ...params.query }
-      const page = (await this._find({ ...params, query })) as Paginated<Row>
-      return { ...page, data: page.data.map((row) => this.present(decodeRow(this.table, row), params)) }
+      const { $limit: limit, $skip: skip } = this.filterQuery({ ...params, query }).filters
+      const list = this.createQuery({ ...params, query })
+      const total = await (params.countTotal?.(list) ?? this.countRows({ ...params, query }))
+      const rows: Row[] = limit === 0 ? [] : await list.clone().limit(limit).offset(skip)
+      return { total, limit, skip, data: rows.map((row) => this.present(decodeRow(this.table, row), params)) }
     } catch (error) {
       throw mapDriverError(error)
     }
+  }
+
+  private async countRows(params: RecordParams): Promise<number> {
+    const list = this.scoped(params, true)
+    const [row] = (await list.clearSelect().clearOrder().count({ total: '*' })) as { total: number | string }[]
+    return Number(row!.total)
   }
 
   /** A record as its reader sees it. Services whose answer depends on the reader override this. */
@@ -54,12 +67,17 @@ export class RecordService extends QueryLanguage {
   }
 
   override createQuery(params: RecordParams = {}): Knex.QueryBuilder {
+    return this.scoped(params, false)
+  }
+
+  private scoped(params: RecordParams, counted: boolean): Knex.QueryBuilder {
     const { $select, ...query } = params.query ?? {}
     const builder = super.createQuery({ ...params, query: { ...query, $select: this.columnsFor($select) } })
     for (const [field, sql] of Object.entries(this.table.computed ?? {})) {
       if (!$select || $select.includes(field)) builder.select(this.Model.raw(`(${sql}) AS ${field}`))
     }
-    return applyScope(builder, this.table.name, params.scope ?? { anyOf: [], within: null })
+    params.narrow?.(builder)
+    return applyScope(builder, this.table.name, params.scope ?? { anyOf: [], within: null }, { query, counted })
   }
 
   private columnsFor(select: string[] | undefined): string[] {

@@ -75,6 +75,8 @@ export const tables = {
       'tools',
       'message_count',
       'last_seq',
+      'boundary_seq',
+      'tokens_estimated',
       'parent_session_id',
       'forked_from',
       'archived_at',
@@ -85,10 +87,11 @@ export const tables = {
     json: ['settings', 'tools', 'forked_from'],
     booleans: ['pinned'],
     computed: {
-      status: `CASE WHEN EXISTS (
-        SELECT 1 FROM tasks t
-        WHERE t.session_id = sessions.session_id AND t.status IN (${list(ACTIVE_STATUSES)})
-      ) THEN 'running' ELSE 'idle' END`
+      // Not EXISTS: for a page of sessions PostgreSQL then reads the tasks of all of them (2 ms of 10,000).
+      status: `COALESCE((
+        SELECT 'running' FROM tasks t
+        WHERE t.session_id = sessions.session_id AND t.status IN (${list(ACTIVE_STATUSES)}) LIMIT 1
+      ), 'idle')`
     }
   },
   tasks: {
@@ -104,6 +107,7 @@ export const tables = {
       'effective_model',
       'observed_model',
       'status',
+      'config',
       'attempt',
       'executor_id',
       'git_state',
@@ -116,7 +120,7 @@ export const tables = {
       'version',
       ...stamps
     ],
-    json: ['git_state', 'usage', 'error'],
+    json: ['config', 'git_state', 'usage', 'error'],
     computed: {
       queue_position: `CASE WHEN tasks.status = 'queued' THEN (
         SELECT COUNT(*) FROM tasks q
@@ -140,9 +144,13 @@ export const tables = {
       'edited_at',
       'edited_by',
       'deleted_at',
+      'preview',
+      'tokens_estimated',
+      'boundary_seq',
       'version',
       ...stamps
     ],
+    hidden: ['removal_id'],
     json: ['content', 'metadata']
   },
   /** A view: every revision of every message, the current one included. */

@@ -1,5 +1,5 @@
 import type { Statement, Step, Value } from './database.js'
-import { encodeColumn, type Table } from './tables.js'
+import { encodeColumn, storedColumns, type Table } from './tables.js'
 
 /** SQL that we wrote, with its parameters. A class, because a caller's JSON could look like any plain object. */
 export class Sql implements Statement {
@@ -66,8 +66,11 @@ function castFor(value: unknown): string {
   return typeof value === 'boolean' ? 'CAST(? AS boolean)' : 'CAST(? AS text)'
 }
 
-/** Only expressions over other tables can stand behind RETURNING: SQLite leaves those over the changed table undefined. */
-function returning(table: Table): string {
+/**
+ * The columns of a record and no others: the words of a message are for the index only. Of the computed fields only
+ * expressions over other tables: SQLite leaves those over the changed table undefined.
+ */
+export function returning(table: Table): string {
   const computed = Object.entries(table.computed ?? {}).filter(([, sql]) => !sql.includes(`FROM ${table.name} `))
-  return ['*', ...computed.map(([field, sql]) => `(${sql}) AS ${field}`)].join(', ')
+  return [...storedColumns(table), ...computed.map(([field, sql]) => `(${sql}) AS ${field}`)].join(', ')
 }

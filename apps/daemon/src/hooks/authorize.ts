@@ -1,6 +1,6 @@
 import type { NextFunction } from '@feathersjs/feathers'
 import { StoaError } from '@stoa/core/errors'
-import { decide } from '@stoa/core/policy/decide'
+import { decide, type Decision } from '@stoa/core/policy/decide'
 import { accessOf, type Access, type Context } from './access.js'
 import { disagreeingClaim } from './journal-entry.js'
 
@@ -22,14 +22,17 @@ function enforce(access: Access): void {
   if (!who || !target) throw new StoaError('not_authenticated')
   const decision = decide(who.actor, access.action, target, { fields: access.fields, reason: access.reason })
   access.decision = decision
-  if (decision.code === 'not_found') throw new StoaError('not_found')
+  if (decision.code === 'not_found') throw refuse(decision)
   const claim = disagreeingClaim(access)
   if (claim) throw refuseField(claim.field, claim.from)
-  if (decision.code !== 'allowed') {
-    const { need, have, rule, smallest_grant } = decision
-    throw new StoaError(decision.code, { data: { need, have, rule, smallest_grant } })
-  }
+  if (!decision.allowed) throw refuse(decision)
   if (access.immutable.length > 0) throw refuseField(access.immutable[0]!, 'data')
+}
+
+/** What is invisible is told nothing; what is visible is told what is missing. */
+export function refuse({ code, need, have, rule, smallest_grant }: Decision): StoaError {
+  if (code === 'allowed') throw new Error('nothing is refused by a decision that allows')
+  return code === 'not_found' ? new StoaError(code) : new StoaError(code, { data: { need, have, rule, smallest_grant } })
 }
 
 function refuseField(field: string, from: 'data' | 'query'): StoaError {

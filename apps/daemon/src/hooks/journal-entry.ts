@@ -1,4 +1,5 @@
 import type { Basis, Effect, JournalEntry } from '@stoa/core/journal/entry'
+import type { ResourceType } from '@stoa/core/policy/actions'
 import { effectiveLevel } from '@stoa/core/policy/levels'
 import type { Deps } from '../deps.js'
 import type { Access } from './access.js'
@@ -10,6 +11,7 @@ export interface Outcome {
   kind?: JournalEntry['kind']
   effect?: Effect
   /** The record, where it is not the one in the path: what a create made. */
+  resource_type?: ResourceType
   resource_id?: string
   worktree_id?: string
   session_id?: string
@@ -33,7 +35,7 @@ export function journalEntry(deps: Pick<Deps, 'now' | 'newId'>, access: Access, 
     service: access.service,
     method: access.method,
     transport: access.request.transport,
-    resource_type: access.resource,
+    resource_type: outcome.resource_type ?? access.resource,
     resource_id: outcome.resource_id ?? access.resource_id,
     worktree_id: outcome.worktree_id ?? target?.worktree?.worktree_id ?? null,
     session_id: outcome.session_id ?? target?.session?.session_id ?? null,

@@ -9,12 +9,12 @@ import { loadInto } from './load-into.js'
  * Shared by sessions, tasks and messages. Finds out which session and worktree a call is about, and loads them together
  * with the record, the caller's user row and their grant in one statement.
  *
- * The session comes from `context.id` (the session itself, or the stored row of the task or message), or, where there is
- * no row yet, from the `session_id` that a create names in its data or query. A patch or a remove therefore needs no
+ * The session comes from `context.id` or the path (the session itself, or the stored row of the task or message), or, where
+ * there is no row yet, from the `session_id` that a create names in its data or query. A patch or a remove therefore needs no
  * `session_id`; one that is named all the same is a claim: it is compared with the stored row and never used to find it.
  * Needs the credential (authenticate) and checked ids (validate).
  */
-export function loadSessionWorktree(deps: Deps, type: 'session' | 'task' | 'message') {
+export function loadSessionWorktree(deps: Deps, type: InSession) {
   return async (context: Context, next: NextFunction): Promise<void> => {
     const [target, id] = whatToLoad(context, type)
     await loadInto(deps, accessOf(context.params), target, id)
@@ -22,9 +22,12 @@ export function loadSessionWorktree(deps: Deps, type: 'session' | 'task' | 'mess
   }
 }
 
-function whatToLoad(context: Context, type: 'session' | 'task' | 'message'): [ResourceType, string] {
+/** `removed_message` is a message of which only the tombstone is left. */
+type InSession = 'session' | 'task' | 'message' | 'removed_message'
+
+function whatToLoad(context: Context, type: InSession): [ResourceType, string] {
   const { resource_id } = accessOf(context.params)
-  if (context.method !== 'create' && resource_id) return [type, resource_id]
+  if (resource_id) return [type, resource_id]
   return type === 'session'
     ? ['worktree', theOneParent(context.data, 'worktree_id')]
     : ['session', theOneParent(context.data, 'session_id')]

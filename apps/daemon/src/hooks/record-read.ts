@@ -10,14 +10,14 @@ export function recordRead(deps: Deps) {
   return async (context: Context, next: NextFunction): Promise<void> => {
     await next()
     const access = accessOf(context.params)
-    const effect: Effect = context.method === 'get' ? { change: 'read' } : { change: 'listed', count: countOf(context.result) }
-    const entry = allowedEntry(deps, access, effect)
+    const entry = allowedEntry(deps, access, effectOf(context.result))
     await commitAndCount(deps, { steps: [], entries: [entry] })
     access.decision_id = entry.id
   }
 }
 
-function countOf(result: unknown): number {
+/** A page, or one thing. */
+function effectOf(result: unknown): Effect {
   const data = (result as { data?: unknown }).data
-  return Array.isArray(data) ? data.length : 1
+  return Array.isArray(data) ? { change: 'listed', count: data.length } : { change: 'read' }
 }

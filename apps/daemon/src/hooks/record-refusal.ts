@@ -18,6 +18,8 @@ const recorded: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'illegal_transition',
   'lease_held',
   'last_owner',
+  'nothing_to_compact',
+  'pinned',
   'duplicate',
   'version_conflict'
 ])

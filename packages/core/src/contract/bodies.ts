@@ -1,5 +1,8 @@
 import { signInSchemas } from '../schema/authentication.js'
 import { MAX_BATCH } from '../schema/messages.js'
+import { compaction, forking, truncation, undoing } from '../schema/sessions.js'
+import { nothing } from '../schema/types.js'
+import { sweepReport, sweeping } from '../schema/sweeps.js'
 import type { Operation } from './operations.js'
 import { resourceOf } from './resources.js'
 
@@ -38,13 +41,44 @@ export const bodySchemas = {
   })
 }
 
+const count = { type: 'integer', minimum: 0 }
+const undo = {
+  undo_token: { type: 'string', description: 'For `undo`; absent when nothing was removed.' },
+  undo_expires_at: { type: 'string', format: 'date-time' }
+}
+const truncated = { ...object({ kept: count, removed: count }), properties: { kept: count, removed: count, ...undo } }
+const cleared = { ...object({ removed: count }), properties: { removed: count, ...undo } }
+const compacted = object({
+  message_id: { type: 'string' },
+  boundary_seq: count,
+  compacted: count,
+  kept: count,
+  tokens_estimated: count
+})
+const context = object({
+  session_id: { type: 'string' },
+  messages: { type: 'array', items: schema('Message') },
+  boundary_seq: count,
+  last_seq: count,
+  message_count: count,
+  tokens_estimated: count,
+  complete: { type: 'boolean', description: 'false: older messages were left out by `$limit`.' }
+})
+
 const oneOrMany = (name: string): object => ({
   anyOf: [schema(name), { type: 'array', items: schema(name), minItems: 1, maxItems: MAX_BATCH }]
 })
 
 const requests: Record<string, object> = {
   'authentication.create': schema('SignIn'),
-  'messages.create': oneOrMany('MessageCreate')
+  'sweeps.create': sweeping,
+  'messages.create': oneOrMany('MessageCreate'),
+  'session-forks.create': forking,
+  'session-truncations.create': truncation,
+  'session-clears.create': nothing,
+  'session-undos.create': undoing,
+  'session-compactions.create': compaction,
+  'message-restores.create': nothing
 }
 
 const anything = { type: 'object' }
@@ -62,6 +96,20 @@ const successes: Record<string, Record<string, object>> = {
     200: answer('The first row of this `client_message_id`, which was appended before.', oneOrMany('Message')),
     201: answer('The appended message, or the list of them.', oneOrMany('Message'))
   },
+  'session-forks.create': { 201: answer('The new session.', schema('Session')) },
+  'session-truncations.create': { 201: answer('What was kept and what was removed.', truncated) },
+  'session-clears.create': { 201: answer('What was removed.', cleared) },
+  'session-undos.create': { 201: answer('What was restored.', object({ restored: count })) },
+  'session-compactions.create': { 201: answer('Where the boundary is now.', compacted) },
+  'session-context.find': { 200: answer('What the model is given next.', context) },
+  'session-exports.find': {
+    200: {
+      description: 'The whole transcript as a file.',
+      content: { 'application/json': { schema: anything }, 'text/markdown': { schema: { type: 'string' } } }
+    }
+  },
+  'message-restores.create': { 201: answer('The message, back in its place.', schema('Message')) },
+  'sweeps.create': { 201: answer('What was removed, or would be, and what was kept.', sweepReport) },
   'livez.get': healthy,
   'readyz.get': healthy,
   'health.get': { 200: answer('Details; always 200.', anything) },

@@ -49,10 +49,10 @@ export function errorsOf({ action, policy, method, ids }: Operation): Record<str
   const writes = method !== 'find' && method !== 'get'
   const daemon = policy.resource === 'daemon'
   const met: Record<number, boolean> = {
-    400: !daemon,
+    400: !daemon || writes,
     401: !isPublic || writes,
     403: !isPublic,
-    404: !isPublic && (ids.length > 0 || method === 'create'),
+    404: !isPublic && (ids.length > 0 || (method === 'create' && !daemon)),
     409: writes && !isPublic,
     412: method === 'patch' || method === 'remove',
     413: method === 'create' || method === 'patch',

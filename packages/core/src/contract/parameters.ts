@@ -1,4 +1,7 @@
+import type { TSchema } from '@sinclair/typebox'
 import { ID_PATTERN } from '../ids.js'
+import { messageQuery } from '../schema/messages.js'
+import { contextQuery, exportQuery } from '../schema/sessions.js'
 import { PAGE, type ServiceSchema } from '../schema/service-schema.js'
 import type { Operation } from './operations.js'
 import { resourceOf, type Resource } from './resources.js'
@@ -8,7 +11,7 @@ export function parametersOf(operation: Operation): object[] {
   const resource = resourceOf(operation.service)
   return [
     ...operation.ids.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', pattern: ID_PATTERN } })),
-    ...(resource ? queryOf(operation, resource) : [])
+    ...(resource ? queryOf(operation, resource) : plainQuery(queries[operation.action] ?? {}))
   ]
 }
 
@@ -30,30 +33,29 @@ export const sharedParameters = {
     in: 'header',
     description: 'The version that the change was made for, in quotes. Another one by now: 412.',
     schema: { type: 'string', pattern: '^"[0-9]+"$' }
-  },
-  AfterSeq: {
-    name: 'after_seq',
-    in: 'query',
-    description: 'Only what has a higher seq, lowest first: the next page after the last seq seen.',
-    schema: { type: 'integer', minimum: 0 }
-  },
-  BeforeSeq: {
-    name: 'before_seq',
-    in: 'query',
-    description: 'Only what has a lower seq, highest first: the page before the first seq seen.',
-    schema: { type: 'integer', minimum: 0 }
   }
 } as const
 
 const shared = (name: keyof typeof sharedParameters): object => ({ $ref: `#/components/parameters/${name}` })
 
-/** Lists that are paged by `seq`, because rows are added while somebody reads. */
-const bySeq: Record<string, object[]> = {
-  messages: [shared('AfterSeq'), shared('BeforeSeq')],
-  journal: [shared('AfterSeq')]
+/** What is asked for beside the query language, or instead of it. */
+const queries: Record<string, Record<string, TSchema>> = {
+  'messages.find': messageQuery,
+  'journal.find': { after_seq: messageQuery.after_seq },
+  'session-context.find': contextQuery.properties,
+  'session-exports.find': exportQuery.properties
 }
 
-function queryOf({ service, method, ids }: Operation, resource: Resource): object[] {
+function plainQuery(properties: Record<string, TSchema>): object[] {
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(description && { description }),
+    schema
+  }))
+}
+
+function queryOf({ action, method, ids }: Operation, resource: Resource): object[] {
   const { schema } = resource
   switch (method) {
     case 'create':
@@ -64,7 +66,7 @@ function queryOf({ service, method, ids }: Operation, resource: Resource): objec
         shared('Skip'),
         sort(schema.filters),
         select(schema),
-        ...(bySeq[service] ?? []),
+        ...plainQuery(queries[action] ?? {}),
         ...schema.filters.filter((field) => !ids.includes(field)).map((field) => filter(field, resource))
       ]
     case 'get':

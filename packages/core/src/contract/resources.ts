@@ -1,7 +1,7 @@
 import { apiKeySchema } from '../schema/api-keys.js'
 import { grantSchema } from '../schema/grants.js'
 import { journalSchema } from '../schema/journal.js'
-import { messageRevisionSchema, messageSchema } from '../schema/messages.js'
+import { messageRevisionSchema, messageSchema, removedMessageSchema } from '../schema/messages.js'
 import type { ServiceSchema } from '../schema/service-schema.js'
 import { sessionSchema } from '../schema/sessions.js'
 import { taskSchema } from '../schema/tasks.js'
@@ -17,6 +17,7 @@ export const resources = {
   sessions: { schema: sessionSchema, one: 'Session' },
   tasks: { schema: taskSchema, one: 'Task' },
   messages: { schema: messageSchema, one: 'Message' },
+  'removed-messages': { schema: removedMessageSchema, one: 'RemovedMessage' },
   'message-revisions': { schema: messageRevisionSchema, one: 'MessageRevision' },
   journal: { schema: journalSchema, one: 'JournalEntry' }
 } as const satisfies Record<string, { schema: ServiceSchema; one: string }>

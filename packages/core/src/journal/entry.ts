@@ -54,6 +54,8 @@ export interface Effect {
   change: 'created' | 'patched' | 'removed' | 'read' | 'listed'
   fields?: readonly string[]
   count?: number
+  /** What a record was made from: the session that was forked. */
+  from?: string
   /** Only for what decides access: levels, roles, the active flag. Never content. */
   before?: Record<string, unknown>
   after?: Record<string, unknown>

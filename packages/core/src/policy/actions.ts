@@ -29,11 +29,23 @@ export interface Policy {
 }
 
 export type ResourceType =
-  'user' | 'worktree' | 'grant' | 'session' | 'task' | 'message' | 'api_key' | 'token' | 'journal_entry' | 'daemon'
+  | 'user'
+  | 'worktree'
+  | 'grant'
+  | 'session'
+  | 'task'
+  | 'message'
+  | 'removed_message'
+  | 'api_key'
+  | 'token'
+  | 'journal_entry'
+  | 'daemon'
 
 const view: Rule = { by: 'level', level: 'view' }
 const prompt: Rule = { by: 'level', level: 'prompt', own: 'session' }
 const all: Rule = { by: 'level', level: 'all' }
+const change: Rule = { by: 'level', level: 'all', own: 'session' }
+const session: Rule = { by: 'level', level: 'session' }
 const owner: Rule = { by: 'level', level: 'owner' }
 const admin: Rule = { by: 'role', role: 'admin' }
 const member: Rule = { by: 'role', role: 'member' }
@@ -50,6 +62,7 @@ export const visibility: Record<ResourceType, Rule[]> = {
   session: [view],
   task: [view],
   message: [view],
+  removed_message: [owner],
   api_key: [self],
   token: [self],
   journal_entry: [owner, admin],
@@ -84,9 +97,16 @@ export const policies = {
 
   'sessions.find': { resource: 'session', anyOf: [view], token: 'session' },
   'sessions.get': { resource: 'session', anyOf: [view], token: 'session' },
-  'sessions.create': { resource: 'session', anyOf: [{ by: 'level', level: 'session' }] },
-  'sessions.patch': { resource: 'session', anyOf: [{ by: 'level', level: 'all', own: 'session' }] },
+  'sessions.create': { resource: 'session', anyOf: [session] },
+  'sessions.patch': { resource: 'session', anyOf: [change] },
   'sessions.remove': { resource: 'session', anyOf: [all] },
+  'session-forks.create': { resource: 'session', anyOf: [session] },
+  'session-truncations.create': { resource: 'session', anyOf: [change] },
+  'session-clears.create': { resource: 'session', anyOf: [change] },
+  'session-undos.create': { resource: 'session', anyOf: [change] },
+  'session-compactions.create': { resource: 'session', anyOf: [prompt], token: 'session' },
+  'session-context.find': { resource: 'session', anyOf: [view], token: 'session' },
+  'session-exports.find': { resource: 'session', anyOf: [view], token: 'session' },
 
   'tasks.find': { resource: 'task', anyOf: [view], token: 'session' },
   'tasks.get': { resource: 'task', anyOf: [view], token: 'session' },
@@ -100,10 +120,15 @@ export const policies = {
   'messages.create': { resource: 'message', anyOf: [prompt], token: 'session' },
   'messages.patch': { resource: 'message', anyOf: [prompt], token: 'session' },
   'messages.remove': { resource: 'message', anyOf: [prompt] },
+  'message-restores.create': { resource: 'message', anyOf: [owner] },
+  'removed-messages.find': { resource: 'removed_message', anyOf: [owner] },
+  'removed-messages.get': { resource: 'removed_message', anyOf: [owner] },
   'message-revisions.find': { resource: 'message', anyOf: [view], token: 'session' },
 
   'journal.find': { resource: 'journal_entry', anyOf: [owner, admin] },
   'journal.get': { resource: 'journal_entry', anyOf: [owner, admin] },
+
+  'sweeps.create': { resource: 'daemon', anyOf: [admin] },
 
   'livez.get': { resource: 'daemon', anyOf: [anyone] },
   'readyz.get': { resource: 'daemon', anyOf: [anyone] },

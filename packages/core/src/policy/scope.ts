@@ -5,7 +5,7 @@ import { roleReaches } from './levels.js'
 
 /**
  * The policy as a predicate for lists: a record is in the list exactly when `decide` would let the caller get it.
- * Data, not SQL: `apps/daemon/src/db/scope.ts` turns each term into an EXISTS.
+ * Data, not SQL: `apps/daemon/src/db/scope.ts` turns each term into a condition.
  */
 export interface Scope {
   /** A record is seen when one of these holds; an empty list sees nothing. */

@@ -25,6 +25,14 @@ export const messageSchema = defineSchema({
     edited_at: nullable(time()),
     edited_by: nullable(id()),
     deleted_at: nullable(time()),
+    preview: Type.String({ description: 'The beginning of its text, for lists that leave `content` out.' }),
+    tokens_estimated: Type.Integer({ minimum: 0 }),
+    boundary_seq: nullable(
+      Type.Integer({ minimum: 1, description: 'Of a boundary: in the context it stands for everything up to this seq.' })
+    ),
+    snippet: Type.Optional(
+      Type.String({ description: 'In a search: the text around what was found, as safe HTML with `<mark>`.' })
+    ),
     version: version(),
     ...stamps
   }),
@@ -48,6 +56,36 @@ export type Message = Static<typeof messageSchema.record>
 export type MessageCreate = Static<typeof messageSchema.create>
 export type MessagePatch = Static<typeof messageSchema.patch>
 export type Content = Message['content']
+
+/** Tombstones, for those who may bring them back. */
+export const removedMessageSchema = defineSchema({
+  name: 'removed-messages',
+  id: 'message_id',
+  record: messageSchema.record,
+  filters: messageSchema.filters,
+  parents: messageSchema.parents
+})
+
+/** What `find` of messages takes beside the query language. */
+const seq = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description }))
+export const messageQuery = {
+  after_seq: seq('Only what has a higher seq, lowest first: the next page after the last seq seen.'),
+  before_seq: seq('Only what has a lower seq: the page before the first seq seen.'),
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only messages that have all these words; `word*` is a beginning. Newest first, each with a `snippet`.'
+    })
+  ),
+  include: Type.Optional(
+    Type.Unsafe<'compacted'>({
+      type: 'string',
+      enum: ['compacted'],
+      description: 'What a compaction left out of the context is always listed here; saying so changes nothing.'
+    })
+  )
+}
 
 export const messageRevisionSchema = defineSchema({
   name: 'message-revisions',

@@ -7,6 +7,9 @@ const settings = Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' }),
   additionalProperties: false,
   maxProperties: 100
 })
+/** A seq is stored as a 32-bit integer. */
+const MAX_SEQ = 2_147_483_647
+
 const tools = Type.Array(line(200), { maxItems: 500 })
 
 const writable = {
@@ -29,6 +32,8 @@ export const sessionSchema = defineSchema({
     status: oneOf(['idle', 'running'] as const),
     message_count: Type.Integer({ minimum: 0 }),
     last_seq: Type.Integer({ minimum: 0 }),
+    boundary_seq: Type.Integer({ minimum: 0, description: 'The context begins after this seq; 0: at the start.' }),
+    tokens_estimated: Type.Integer({ minimum: 0, description: 'Of the context.' }),
     parent_session_id: nullable(id()),
     forked_from: nullable(Type.Object({ session_id: id(), seq: Type.Integer() })),
     version: version(),
@@ -54,6 +59,49 @@ export const sessionSchema = defineSchema({
   ],
   parents: ['worktree_id']
 })
+
+/** What can be done to the transcript of a session as a whole. */
+export const truncation = Type.Object({ keep_count: Type.Integer({ minimum: 0, maximum: MAX_SEQ }) }, closed)
+export const undoing = Type.Object({ undo_token: id() }, closed)
+export const compaction = Type.Object(
+  {
+    summary: nullable(Type.String({ maxLength: 1_000_000, description: 'null: the context is cleared without a summary.' })),
+    keep_last: Type.Integer({ minimum: 0, maximum: 10_000 }),
+    last_seq: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_SEQ,
+        description: 'The last seq that the summary was written from. What came later stays.'
+      })
+    )
+  },
+  closed
+)
+export const forking = Type.Object(
+  {
+    at_seq: Type.Integer({ minimum: 0, maximum: MAX_SEQ }),
+    title: Type.Optional(nullable(line(500, 0))),
+    worktree_id: Type.Optional(id())
+  },
+  closed
+)
+
+/** How many messages the context holds at most, newest first; a longer one has to be compacted or read in pages. */
+export const CONTEXT_LIMIT = 1000
+export const contextQuery = Type.Object(
+  {
+    include: Type.Optional(oneOf(['compacted'] as const)),
+    $limit: Type.Optional(Type.Integer({ minimum: 0, maximum: CONTEXT_LIMIT }))
+  },
+  closed
+)
+export const EXPORT_FORMATS = ['json', 'md'] as const
+export const exportQuery = Type.Object({ format: Type.Optional(oneOf(EXPORT_FORMATS)) }, closed)
+
+export type Truncation = Static<typeof truncation>
+export type Undoing = Static<typeof undoing>
+export type Compaction = Static<typeof compaction>
+export type Forking = Static<typeof forking>
 
 export type Session = Static<typeof sessionSchema.record>
 export type SessionCreate = Static<typeof sessionSchema.create>

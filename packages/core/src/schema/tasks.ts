@@ -41,6 +41,12 @@ export const taskSchema = defineSchema({
     agent: nullable(line(200)),
     requested_model: nullable(line(200)),
     ...report,
+    config: nullable(
+      Type.Object(
+        { settings: jsonObject(), tools: nullable(Type.Array(Type.String())) },
+        { description: 'Of the session, as it was when the task was made.' }
+      )
+    ),
     queue_position: nullable(Type.Integer({ minimum: 1 })),
     attempt: Type.Integer({ minimum: 0 }),
     executor_id: nullable(id()),

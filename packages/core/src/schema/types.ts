@@ -16,6 +16,9 @@ export const line = (maxLength: number, minLength = 1) =>
 
 export const closed = { additionalProperties: false } as const
 
+/** All that is needed stands in the path. */
+export const nothing = Type.Object({}, closed)
+
 /** Any JSON object, kept as it is. */
 export const jsonObject = () => Type.Record(Type.String(), Type.Unknown())
 

@@ -2,7 +2,7 @@ import type { JournalEntry } from '@stoa/core/journal/entry'
 import type pg from 'pg'
 import type { Row, Step, Unit } from '../database.js'
 import { isTransient, mapDriverError } from '../errors.js'
-import { columnType, encodeJournal, insertJournal, journalColumns, journalValues } from '../journal-rows.js'
+import { columnType, completeEntries, encodeJournal, insertJournal, journalColumns, journalValues } from '../journal-rows.js'
 import { postgresDialect } from './dialect.js'
 import { prepare } from './statements.js'
 
@@ -25,7 +25,7 @@ export class UnitWriter {
   async commit(unit: Unit): Promise<Row[] | null> {
     try {
       if (unit.steps.length === 0) return await this.record(unit.entries)
-      if (unit.steps.length === 1 && unit.entries.length === 1) return await this.runStatement(unit)
+      if (unit.steps.length === 1 && unit.entries.length === 1 && !unit.large) return await this.runStatement(unit)
       return await this.runTransaction(unit)
     } catch (error) {
       // What only records has nothing to decide again: it failed, and must not pass for recorded.
@@ -47,16 +47,19 @@ export class UnitWriter {
   private async runTransaction(unit: Unit): Promise<Row[] | null> {
     const client = await this.pool.connect()
     let failure: Error | undefined
+    // A connection that is lost between two statements says so by an event, and one that nobody hears ends the process.
+    const lose = (error: Error): void => {
+      failure = error
+    }
+    client.on('error', lose)
     try {
       await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+      if (unit.large) await client.query(`SET LOCAL statement_timeout = ${LARGE_MS}`)
       let answer: Row[] = []
       for (const step of unit.steps) {
-        const { rows } = await client.query<Row>(
-          prepare(step.first ? `WITH ${asCte(step.first)} ${step.sql}` : step.sql, [
-            ...(step.first?.params ?? []),
-            ...step.params
-          ])
-        )
+        const sql = step.first ? `WITH ${asCte(step.first)} ${step.sql}` : step.sql
+        const query = prepare(sql, [...(step.first?.params ?? []), ...step.params])
+        const { rows } = await client.query<Row>(unit.large ? withTime(query) : query)
         if (step.optional) continue
         if (rows.length === 0) {
           await client.query('ROLLBACK')
@@ -64,10 +67,7 @@ export class UnitWriter {
         }
         answer = rows
       }
-      const entries = unit.entries.map((entry, index) => ({
-        ...entry,
-        version: (answer[index]?.['version'] as number | undefined) ?? entry.version
-      }))
+      const entries = completeEntries(unit.entries, answer)
       if (entries.length > 0) await client.query(prepare(INSERT_JOURNAL, [encodeJournal(entries)]))
       await client.query('COMMIT')
       return answer
@@ -77,6 +77,7 @@ export class UnitWriter {
       })
       throw error
     } finally {
+      client.off('error', lose)
       client.release(failure)
     }
   }
@@ -98,6 +99,14 @@ export class UnitWriter {
       records.forEach(({ reject }) => reject(error))
     }
   }
+}
+
+/** Of 100,000 messages a fork took 4 s and a truncation 5 s: each row is written anew, with its words in the index. */
+const LARGE_MS = 120_000
+
+/** The driver looks for it here, its types do not. */
+function withTime(query: pg.QueryConfig): pg.QueryConfig {
+  return { ...query, query_timeout: 2 * LARGE_MS } as pg.QueryConfig
 }
 
 const INSERT_JOURNAL = insertJournal(postgresDialect)

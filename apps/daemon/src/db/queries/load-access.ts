@@ -28,6 +28,11 @@ const worktreeOfRecord: Source = { alias: 'w', table: tables.worktrees, on: 'w.w
 const sources: Record<ResourceType, Source[]> = {
   task: [{ alias: 'r', table: tables.tasks, on: 'r.task_id = ?' }, session, worktreeOfSession],
   message: [{ alias: 'r', table: tables.messages, on: 'r.message_id = ? AND r.deleted_at IS NULL' }, session, worktreeOfSession],
+  removed_message: [
+    { alias: 'r', table: tables.messages, on: 'r.message_id = ? AND r.deleted_at IS NOT NULL' },
+    session,
+    worktreeOfSession
+  ],
   session: [{ alias: 's', table: tables.sessions, on: 's.session_id = ?' }, worktreeOfSession],
   worktree: [{ alias: 'w', table: tables.worktrees, on: 'w.worktree_id = ?' }],
   grant: [{ alias: 'r', table: tables.grants, on: 'r.grant_id = ?' }, worktreeOfRecord],

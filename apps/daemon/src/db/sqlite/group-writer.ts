@@ -1,7 +1,7 @@
 import type { JournalEntry } from '@stoa/core/journal/entry'
 import type { Row, Unit } from '../database.js'
 import { isOfOneStatement, mapDriverError } from '../errors.js'
-import { encodeJournal, insertJournal } from '../journal-rows.js'
+import { completeEntries, encodeJournal, insertJournal } from '../journal-rows.js'
 import type { SqliteConnection } from './connection.js'
 import { sqliteDialect } from './dialect.js'
 
@@ -69,8 +69,7 @@ export class GroupWriter {
       for (const unit of units) {
         const rows = await this.runSteps(unit)
         answers.push(rows)
-        if (rows)
-          unit.entries.forEach((entry, index) => entries.push({ ...entry, version: versionOf(rows[index]) ?? entry.version }))
+        if (rows) entries.push(...completeEntries(unit.entries, rows))
       }
       if (entries.length > 0) await this.connection.all(INSERT_JOURNAL, [encodeJournal(entries)])
       await this.connection.all('COMMIT', [])
@@ -98,10 +97,6 @@ export class GroupWriter {
 }
 
 class HeldInPart extends Error {}
-
-function versionOf(row: Row | undefined): number | null {
-  return typeof row?.['version'] === 'number' ? row['version'] : null
-}
 
 /** Bounds how long one transaction can keep other daemons on the same file waiting. */
 const MAX_GROUP = 256

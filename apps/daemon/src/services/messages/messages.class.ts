@@ -2,8 +2,11 @@ import type { Paginated } from '@feathersjs/feathers'
 import { StoaError } from '@stoa/core/errors'
 import { decide } from '@stoa/core/policy/decide'
 import type { MessageCreate, MessagePatch } from '@stoa/core/schema/messages'
+import { contentColumns } from '../../db/content-columns.js'
 import type { Row, Step, Value } from '../../db/database.js'
-import { appendMessages, type NewMessage } from '../../db/queries/append-messages.js'
+import { appendMessages, newMessage, type NewMessage } from '../../db/queries/append-messages.js'
+import { asLoaded, changeMessage, type Counted } from '../../db/queries/change-message.js'
+import { listMessages } from '../../db/queries/list-messages.js'
 import { loadAccess } from '../../db/queries/load-access.js'
 import { decodeRow, tables } from '../../db/tables.js'
 import { Sql, updateWhere } from '../../db/write.js'
@@ -23,10 +26,7 @@ export class MessagesClass extends RecordClass {
   /** One message or a list for one session: all of them or none. */
   async create(data: MessageCreate | MessageCreate[], params: StoaParams): Promise<Row | Row[]> {
     const access = accessOf(params)
-    const messages = (Array.isArray(data) ? data : [data]).map((message): NewMessage => ({
-      ...message,
-      message_id: this.deps.newId()
-    }))
+    const messages = (Array.isArray(data) ? data : [data]).map((message) => newMessage(this.deps.newId(), message))
     refuseTwins(messages)
     await this.requireTasks(access, messages)
     const { session_id } = access.target!.session!
@@ -50,28 +50,26 @@ export class MessagesClass extends RecordClass {
   /** New content is a new revision; the one before is kept as it was, with who and when. */
   async patch(_id: unknown, data: MessagePatch, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
+    const written = data.content === undefined ? null : contentColumns(data.content)
     return await this.write(params, () => {
       const message = access.loaded!.record!
       const now = this.now()
-      const edits = data.content !== undefined
-      const values = {
-        ...(data.metadata !== undefined && { metadata: data.metadata }),
-        ...(edits && {
-          content: new Sql('?', JSON.stringify(data.content)),
-          revision: new Sql('revision + 1'),
-          edited_at: now,
-          edited_by: access.who!.actor.user_id
-        }),
-        updated_at: now
+      const values = { ...(data.metadata !== undefined && { metadata: data.metadata }), updated_at: now }
+      const conditions = [...recordHolds(this.deps, access, table), asLoaded(message), new Sql('deleted_at IS NULL')]
+      const entries = [this.allow(access, { change: 'patched', fields: access.fields })]
+      if (!written) return { steps: [updateWhere(table, values, conditions)], entries }
+
+      const edited = {
+        ...values,
+        ...written,
+        content: new Sql('?', written.content),
+        revision: new Sql('revision + 1'),
+        edited_at: now,
+        edited_by: access.who!.actor.user_id
       }
-      const conditions = [
-        ...recordHolds(this.deps, access, table),
-        new Sql('revision = ? AND deleted_at IS NULL', message['revision'] as number)
-      ]
-      return {
-        steps: [updateWhere(table, values, conditions), ...(edits ? [keepRevision(message)] : [])],
-        entries: [this.allow(access, { change: 'patched', fields: access.fields })]
-      }
+      const longer = written.tokens_estimated - (message['tokens_estimated'] as number)
+      const change = updateWhere(table, edited, conditions)
+      return { steps: [...this.change(access, { messages: 0, tokens: longer }, change), keepRevision(message)], entries }
     })
   }
 
@@ -79,33 +77,24 @@ export class MessagesClass extends RecordClass {
   async remove(_id: unknown, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
     const now = this.now()
-    return await this.write(params, () => ({
-      steps: [
-        updateWhere(table, { deleted_at: now, updated_at: now }, [
-          ...recordHolds(this.deps, access, table),
-          new Sql('deleted_at IS NULL')
-        ]),
-        {
-          sql: 'UPDATE sessions SET message_count = message_count - 1 WHERE session_id = ? RETURNING message_count',
-          params: [access.target!.session!.session_id],
-          optional: true
-        }
-      ],
-      entries: [this.allow(access, { change: 'removed' })]
-    }))
+    return await this.write(params, () => {
+      const message = access.loaded!.record!
+      const conditions = [...recordHolds(this.deps, access, table), asLoaded(message), new Sql('deleted_at IS NULL')]
+      const change = updateWhere(table, { deleted_at: now, removal_id: null, updated_at: now }, conditions)
+      return {
+        steps: this.change(access, { messages: -1, tokens: -(message['tokens_estimated'] as number) }, change),
+        entries: [this.allow(access, { change: 'removed' })]
+      }
+    })
   }
 
-  /** By `seq`, ascending; `before_seq` takes the page just below it. */
+  private change(access: Access, counted: Counted, change: Step): Step[] {
+    return changeMessage(this.deps.db.dialect, access.loaded!.record!, counted, stillAllowed(this.deps, access), change)
+  }
+
   protected override async findPage(params: StoaParams): Promise<Paginated<Row>> {
-    const { after_seq, before_seq, ...query } = params.query ?? {}
-    const range = [
-      ...(after_seq === undefined ? [] : [{ seq: { $gt: after_seq } }]),
-      ...(before_seq === undefined ? [] : [{ seq: { $lt: before_seq } }])
-    ]
-    const backwards = before_seq !== undefined && after_seq === undefined && !query['$sort']
-    const $and = [...(query['$and'] ?? []), ...range, { deleted_at: null }]
-    const page = await super.findPage({ ...params, query: { $sort: { seq: backwards ? -1 : 1 }, ...query, $and } })
-    return backwards ? { ...page, data: page.data.reverse() } : page
+    const { params: asked, finish } = listMessages(this.deps.db, params)
+    return finish(await super.findPage(asked))
   }
 
   private answer(data: MessageCreate | MessageCreate[], rows: Row[], params: StoaParams): Row | Row[] {
@@ -144,7 +133,8 @@ export class MessagesClass extends RecordClass {
   private async firstRow(access: Access, message: NewMessage): Promise<Row | undefined> {
     const key: Value[] = [access.target!.session!.session_id, message.client_message_id ?? null]
     const [row] = await this.deps.db.read(
-      `SELECT m.*, (SELECT v.content FROM message_revisions v WHERE v.message_id = m.message_id AND v.revision = 1) AS first_content
+      `SELECT m.*, COALESCE((SELECT p.content FROM past_revisions p WHERE p.message_id = m.message_id AND p.revision = 1), m.content)
+         AS first_content
        FROM messages m WHERE m.session_id = ? AND m.client_message_id = ? AND m.deleted_at IS NULL`,
       key
     )
@@ -165,7 +155,7 @@ function saysTheSame(row: Row, message: NewMessage): boolean {
     sameMetadata &&
     row['role'] === message.role &&
     row['task_id'] === (message.task_id ?? null) &&
-    row['first_content'] === JSON.stringify(message.content)
+    row['first_content'] === message.content
   )
 }
 

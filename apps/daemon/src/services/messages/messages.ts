@@ -1,13 +1,10 @@
 import type { Application } from '@feathersjs/feathers'
-import { Type } from '@sinclair/typebox'
-import { MAX_BATCH, messageSchema } from '@stoa/core/schema/messages'
+import { MAX_BATCH, messageQuery, messageSchema } from '@stoa/core/schema/messages'
 import type { Deps } from '../../deps.js'
 import { loadSessionWorktree } from '../../hooks/load-session-worktree.js'
 import { pipeline } from '../../hooks/pipeline.js'
 import { registerService } from '../../hooks/register-service.js'
 import { MessagesClass } from './messages.class.js'
-
-const seq = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 
 export function messages(app: Application, deps: Deps): void {
   registerService(app, 'messages', new MessagesClass(deps), {
@@ -17,7 +14,7 @@ export function messages(app: Application, deps: Deps): void {
       service: 'messages',
       schema: messageSchema,
       batch: MAX_BATCH,
-      findExtra: { after_seq: seq, before_seq: seq },
+      findExtra: messageQuery,
       load: loadSessionWorktree(deps, 'message')
     })
   })

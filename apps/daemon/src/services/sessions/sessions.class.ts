@@ -1,6 +1,7 @@
 import { StoaError } from '@stoa/core/errors'
 import type { SessionCreate, SessionPatch } from '@stoa/core/schema/sessions'
 import type { Row } from '../../db/database.js'
+import { holdTokens } from '../../db/queries/hold-tokens.js'
 import { tables } from '../../db/tables.js'
 import { Sql, deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
@@ -47,12 +48,20 @@ export class SessionsClass extends RecordClass {
     }))
   }
 
+  /** Its messages and tasks go with it; sessions that it has started stay, without a parent. */
   async remove(_id: unknown, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
-    return await this.write(params, () => ({
-      steps: [deleteWhere(table, recordHolds(this.deps, access, table))],
-      entries: [this.allow(access, { change: 'removed' })]
-    }))
+    return await this.write(params, () => {
+      if (access.loaded!.record!['pinned']) throw new StoaError('pinned')
+      return {
+        steps: [
+          ...holdTokens(this.deps.db.dialect, 's.session_id', access.resource_id!),
+          deleteWhere(table, [...recordHolds(this.deps, access, table), new Sql('pinned = ?', false)])
+        ],
+        entries: [this.allow(access, { change: 'removed' })],
+        large: true
+      }
+    })
   }
 
   /** A child lives in its parent's worktree: one that is elsewhere is as good as absent. */

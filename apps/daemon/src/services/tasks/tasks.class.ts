@@ -3,6 +3,7 @@ import { isTerminal, transition, type TaskStatus } from '@stoa/core/domain/task-
 import { StoaError } from '@stoa/core/errors'
 import type { TaskCreate, TaskPatch } from '@stoa/core/schema/tasks'
 import type { Row } from '../../db/database.js'
+import { holdTokens } from '../../db/queries/hold-tokens.js'
 import { decodeRow, tables } from '../../db/tables.js'
 import { Sql, deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
@@ -17,7 +18,7 @@ export class TasksClass extends RecordClass {
     super(deps, table)
   }
 
-  /** The model is frozen here: what the session says later is for later tasks. */
+  /** Model, settings and tools are frozen here: what the session says later is for later tasks. */
   async create(data: TaskCreate, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
     const session = access.loaded!.session!
@@ -28,6 +29,7 @@ export class TasksClass extends RecordClass {
       session_id: session['session_id'],
       agent: data.agent ?? session['agent'],
       effective_model: data.requested_model ?? session['model'],
+      config: { settings: session['settings'], tools: session['tools'] },
       status: 'queued',
       because: 'waits for its turn',
       ...this.stamps(access)
@@ -69,7 +71,10 @@ export class TasksClass extends RecordClass {
       if (status !== 'queued' && !isTerminal(status))
         throw new StoaError('illegal_transition', { message: 'A task that is under way cannot be removed. Stop it first.' })
       return {
-        steps: [deleteWhere(table, [...recordHolds(this.deps, access, table), new Sql('status = ?', status)])],
+        steps: [
+          ...holdTokens(this.deps.db.dialect, 't.task_id', access.resource_id!),
+          deleteWhere(table, [...recordHolds(this.deps, access, table), new Sql('status = ?', status)])
+        ],
         entries: [this.allow(access, { change: 'removed' })]
       }
     })

@@ -2,6 +2,7 @@ import type { Paginated } from '@feathersjs/feathers'
 import { effectiveLevel, type GrantLevel, type OthersLevel } from '@stoa/core/policy/levels'
 import type { WorktreeCreate, WorktreePatch } from '@stoa/core/schema/worktrees'
 import type { Row } from '../../db/database.js'
+import { holdTokens } from '../../db/queries/hold-tokens.js'
 import { pick } from '../../db/record-service.js'
 import { tables } from '../../db/tables.js'
 import { Sql, deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
@@ -75,8 +76,12 @@ export class WorktreesClass extends RecordClass {
   async remove(_id: unknown, params: StoaParams): Promise<Row> {
     const access = accessOf(params)
     return await this.write(params, () => ({
-      steps: [deleteWhere(table, recordHolds(this.deps, access, table))],
-      entries: [this.allow(access, { change: 'removed' }, { kind: 'access_change' })]
+      steps: [
+        ...holdTokens(this.deps.db.dialect, 's.worktree_id', access.resource_id!),
+        deleteWhere(table, recordHolds(this.deps, access, table))
+      ],
+      entries: [this.allow(access, { change: 'removed' }, { kind: 'access_change' })],
+      large: true
     }))
   }
 
