@@ -104,6 +104,7 @@ describe('the OpenAPI document', () => {
   it('gives the context its own limit, the export a format, and the list of messages a search', () => {
     expect(queryNames('session-context.find')).to.deep.equal(['session_id', 'include', '$limit'])
     expect(queryNames('session-exports.find')).to.deep.equal(['session_id', 'format'])
+    expect(queryNames('task-events.find')).to.deep.equal(['task_id', '$limit', '$skip'])
     expect(queryNames('messages.find')).to.include.members(['search', 'include'])
     const limit = operationOf('session-context.find').parameters.find(({ name }) => name === '$limit')
     expect(limit?.schema).to.include({ minimum: 0, maximum: 1000 })
@@ -130,13 +131,13 @@ describe('the OpenAPI document', () => {
   })
 
   it('takes If-Match on every patch of a record that has a version', () => {
-    for (const action of Object.keys(policies).filter((name) => name.endsWith('.patch'))) {
+    for (const action of PATCHES) {
       expect(operationOf(action).parameters, action).to.deep.include({ $ref: '#/components/parameters/IfMatch' })
     }
   })
 
   it('lets no patch name a parent in its body', () => {
-    for (const action of Object.keys(policies).filter((name) => name.endsWith('.patch'))) {
+    for (const action of PATCHES) {
       const body = operationOf(action).requestBody as { content: { 'application/json': { schema: { $ref: string } } } }
       const schema = resolve(document, body.content['application/json'].schema.$ref) as {
         properties: object
@@ -155,8 +156,11 @@ describe('the OpenAPI document', () => {
   }
 })
 
+/** Patches of records; a lease is renewed and has no version. */
+const PATCHES = Object.keys(policies).filter((name) => name.endsWith('.patch') && name !== 'leases.patch')
+
 /** One thing, though the method that answers it is called `find`. */
-const NO_LISTS = ['session-context.find', 'session-exports.find']
+const NO_LISTS = ['session-context.find', 'session-exports.find', 'task-events.find']
 
 /** Follows a reference within the document; `undefined` when it leads nowhere. */
 function resolve(document: unknown, reference: string): unknown {

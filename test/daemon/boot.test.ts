@@ -10,6 +10,7 @@ import { openDatabase } from '@stoa/daemon/db/open'
 import type { Deps } from '@stoa/daemon/deps'
 import { checkCoverage } from '@stoa/daemon/hooks/check-coverage'
 import { registerService } from '@stoa/daemon/hooks/register-service'
+import { makeQueueBell } from '@stoa/daemon/dispatch/queue-bell'
 import { makeMetrics } from '@stoa/daemon/http/metrics'
 import { routes, standardRoutes } from '@stoa/daemon/http/routes'
 import { makeLogger } from '@stoa/daemon/logger'
@@ -27,7 +28,16 @@ describe('a daemon with a door that nobody has decided about', () => {
     const config = readConfig({ STOA_HOME: home, STOA_LOG_LEVEL: 'silent' })
     db = await openDatabase(config.databaseUrl, () => undefined)
     const credentials = makeCredentials(await signingKey(db, config))
-    deps = { config, credentials, db, logger: makeLogger(config), metrics: makeMetrics(), now: () => new Date(), newId: newId() }
+    deps = {
+      config,
+      credentials,
+      db,
+      logger: makeLogger(config),
+      metrics: makeMetrics(),
+      bell: makeQueueBell(),
+      now: () => new Date(),
+      newId: newId()
+    }
     app = createApp(deps)
   })
 

@@ -128,7 +128,25 @@ async function readAsAgent(world: World, ann: Person, { session_id, task_id }: I
   const agent = client(world.url, await world.taskToken(ann, task_id))
   for (const path of ['sessions', 'tasks', `messages?session_id=${session_id}`]) await made(agent.get(`/${path}`))
   await made(agent.post('/messages', { session_id, task_id, role: 'assistant', content: 'said' }))
+  await made(agent.get(`/tasks/${task_id}/events`))
   await made(agent.patch(`/tasks/${task_id}`, { status: 'completed', exit_code: 0 }))
+  await runAsExecutor(world, ann, session_id)
+}
+
+/** Leases what is queued, renews, is asked to stop, and says that it did; what is left is stopped before it began. */
+async function runAsExecutor(world: World, ann: Person, session_id: string): Promise<void> {
+  const { secret } = await made(ann.rest.post('/api-keys', { name: 'an executor', scope: 'executor' }))
+  const executor = client(world.url, String(secret))
+  const who = { name: 'one', host: 'here', pid: 1, agents: ['shell'], version: '1' }
+  const { lease_id, token, task } = await made(executor.post('/leases', { executor: who }))
+  const { task_id } = task as { task_id: string }
+  const agent = client(world.url, String(token))
+  await made(agent.patch(`/tasks/${task_id}`, { status: 'running' }))
+  await made(ann.rest.post(`/tasks/${task_id}/stop`))
+  await made(executor.patch(`/leases/${String(lease_id)}`, { progress: { steps: 1 } }))
+  await made(agent.patch(`/tasks/${task_id}`, { status: 'stopped' }))
+  await made(executor.post('/leases', { executor: who }))
+  await made(ann.rest.post(`/tasks/${await world.task(ann, session_id)}/stop`))
 }
 
 async function remove(world: World, ann: Person, { worktree_id, session_id, task_id, grant_id }: Ids): Promise<void> {

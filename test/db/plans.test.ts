@@ -7,6 +7,7 @@ import { signingKey } from '@stoa/daemon/auth/signing-key'
 import { readConfig } from '@stoa/daemon/config'
 import { openDatabase } from '@stoa/daemon/db/open'
 import { listen } from '@stoa/daemon/http/listen'
+import { makeQueueBell } from '@stoa/daemon/dispatch/queue-bell'
 import { makeMetrics } from '@stoa/daemon/http/metrics'
 import { makeLogger } from '@stoa/daemon/logger'
 import { expect } from 'chai'
@@ -57,6 +58,7 @@ async function runDaemon({ afterwards }: StoreKind, { home, url }: Store): Promi
     db,
     logger: makeLogger(config),
     metrics: makeMetrics(),
+    bell: makeQueueBell(),
     now: () => new Date(),
     newId: newId()
   }

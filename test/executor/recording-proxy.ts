@@ -49,9 +49,19 @@ export async function recordingProxy(
         .end(JSON.stringify(instead.body ?? {}))
     }
     const { host: _, connection: __, 'content-length': ___, ...headers } = recorded.headers
-    const answer = await fetch(daemon + recorded.path, { method: recorded.method, headers, ...(text !== '' && { body: text }) })
+    // One who hangs up while the daemon waits hangs up on the daemon too.
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    let answer: Response
+    let answerText: string
+    try {
+      const { method } = recorded
+      answer = await fetch(daemon + recorded.path, { method, headers, signal: gone.signal, ...(text !== '' && { body: text }) })
+      answerText = await answer.text()
+    } catch {
+      return void response.destroy()
+    }
     recorded.status = answer.status
-    const answerText = await answer.text()
     if (instead === 'lose the answer') return void response.destroy()
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' }).end(answerText)
   }

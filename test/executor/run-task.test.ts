@@ -1,11 +1,6 @@
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { executorWorld, lines } from './executor-world.js'
-
-/** Runs until it is ended, and can be seen to run. */
-const HEARTBEAT = '(while :; do echo beat >>beats; sleep 0.05; done)'
+import { appears, HEARTBEAT, isBeating } from './heartbeat.js'
 
 describe('an executor', () => {
   const { key, directory, inDirectory, queue, begin, execute, read, transcript } = executorWorld()
@@ -56,7 +51,7 @@ describe('an executor', () => {
     expect(ended.code).to.equal(2)
     expect(await read(task)).to.include({ status: 'timed_out', exit_code: null })
     expect((await transcript(task))[0]).to.include({ content: 'waiting\n' })
-    expect(await isBeating()).to.equal(false)
+    expect(await isBeating(inDirectory('beats'))).to.equal(false)
   })
 
   it('kills a command that ignores SIGTERM five seconds after its time limit', async () => {
@@ -76,7 +71,7 @@ describe('an executor', () => {
 
     expect((await ended()).code).to.equal(2)
     expect(await read(task)).to.include({ status: 'stopped', exit_code: null, error: null })
-    expect(await isBeating()).to.equal(false)
+    expect(await isBeating(inDirectory('beats'))).to.equal(false)
   })
 
   it('leaves nothing running that the command put into the background', async () => {
@@ -84,7 +79,7 @@ describe('an executor', () => {
     await execute(task)
 
     expect(await read(task)).to.include({ status: 'completed' })
-    expect(await isBeating()).to.equal(false)
+    expect(await isBeating(inDirectory('beats'))).to.equal(false)
   })
 
   it('keeps the first and the last 64 KiB of a long output and says how much it cut', async () => {
@@ -116,16 +111,4 @@ describe('an executor', () => {
     const everything = JSON.stringify(await transcript(task))
     for (const secret of [key(), taskToken, 'canary']) expect(everything).not.to.contain(secret)
   })
-
-  /** Whether anything of HEARTBEAT still runs. */
-  async function isBeating(): Promise<boolean> {
-    const beats = () => readFile(inDirectory('beats'), 'utf8')
-    const before = await beats()
-    await sleep(300)
-    return before !== (await beats())
-  }
 })
-
-async function appears(file: string): Promise<void> {
-  while (!existsSync(file) || (await readFile(file, 'utf8')) === '') await sleep(10)
-}

@@ -120,7 +120,7 @@ async function write(
       const made = await note('created', rest.post('/sessions', { worktree_id, title: 'made under load' }))
       const settings = () => ({ [`k${Math.floor(random() * 9)}`]: random() })
       await note('patched', rest.patch(`/sessions/${random() < 0.5 ? made : session_id}`, { settings: settings() }))
-      const task = await note('created', rest.post('/tasks', { session_id, prompt: 'under load' }))
+      const task = await note('created', rest.post('/tasks', { session_id: made, prompt: 'under load' }))
       if (random() < 0.3) await note('removed', rest.del(`/tasks/${task}`))
       else for (const status of ['running', 'completed']) await note('patched', rest.patch(`/tasks/${task}`, { status }))
       const one = await note('created', rest.post('/messages', message('one')))

@@ -102,7 +102,7 @@ describe('what one request writes into the journal', () => {
             resource: record('task', text(body, 'task_id')),
             ...inSession(),
             version: 1,
-            effect: { change: 'created', fields: ['session_id', 'prompt'] }
+            effect: { change: 'created', fields: ['session_id', 'prompt'], after: { status: 'queued', attempt: 0 } }
           })
         ]
       )
@@ -145,10 +145,13 @@ describe('what one request writes into the journal', () => {
       const row = (more: Body) => of(alice, { action: 'tasks.patch', resource: record('task', task_id), ...inSession(), ...more })
       const patch = (body: Body) => () => alice.rest.patch(`/tasks/${task_id}`, body)
       await expectRows(patch({ status: 'running', because: 'it was asked for' }), 200, () => [
-        row({ version: 2, effect: { change: 'patched', fields: ['status', 'because'] } })
+        row({
+          version: 2,
+          effect: { change: 'patched', fields: ['status', 'because'], after: { status: 'running', attempt: 0 } }
+        })
       ])
       await expectRows(patch({ status: 'completed' }), 200, () => [
-        row({ version: 3, effect: { change: 'patched', fields: ['status'] } })
+        row({ version: 3, effect: { change: 'patched', fields: ['status'], after: { status: 'completed', attempt: 0 } } })
       ])
       await expectRows(patch({ status: 'completed' }), 200, () => [row({ effect: { change: 'read' } })])
     })

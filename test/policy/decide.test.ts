@@ -128,12 +128,15 @@ const TYPES: Record<string, ResourceType> = {
   'session-context': 'session',
   'session-exports': 'session',
   tasks: 'task',
+  'task-stops': 'task',
+  'task-events': 'task',
   'task-tokens': 'task',
   messages: 'message',
   'message-revisions': 'message',
   'message-restores': 'removed_message',
   'removed-messages': 'removed_message',
-  journal: 'journal_entry'
+  journal: 'journal_entry',
+  leases: 'lease'
 }
 
 const IN_SESSION: readonly ResourceType[] = ['session', 'task', 'message', 'removed_message']
@@ -166,6 +169,7 @@ function* everyQuestion(): Generator<Question> {
 const credentials = [
   { credential: 'access_token', reach: 'elsewhere' },
   { credential: 'api_key', reach: 'elsewhere' },
+  { credential: 'executor_key', reach: 'elsewhere' },
   ...REACHES.map((reach) => ({ credential: 'task_token', reach }) as const)
 ] as const
 
@@ -183,8 +187,8 @@ function subsets(fields: string[]): string[][] {
 function answer(question: Question, change: Partial<Target> = {}): Decision {
   const { action, role, grant, others_can, own, credential, reach, fields, reason } = question
   const caller = own ? 'caller' : 'somebody else'
-  // A new worktree and a sign-in have no parent but the daemon itself.
-  const parentless = action === 'worktrees.create' || action === 'authentication.create'
+  // A new worktree, a sign-in and a new lease have no parent but the daemon itself.
+  const parentless = ['worktrees.create', 'authentication.create', 'leases.create'].includes(action)
   const type = parentless ? 'daemon' : (TYPES[action.split('.')[0]!] ?? 'daemon')
   const inWorktree = [...IN_SESSION, 'worktree', 'grant', 'journal_entry'].includes(type)
   const inSession = IN_SESSION.includes(type) && action !== 'sessions.create'
@@ -195,7 +199,7 @@ function answer(question: Question, change: Partial<Target> = {}): Decision {
     grant: inWorktree ? (grant as Exclude<typeof grant, 'none'>) : null,
     session: inSession ? { session_id: 'session', created_by: caller } : null,
     task_id: type === 'task' && action !== 'tasks.create' ? 'task' : null,
-    user_id: ['user', 'api_key', 'token', 'grant'].includes(type) ? caller : null,
+    user_id: ['user', 'api_key', 'token', 'grant', 'lease'].includes(type) ? caller : null,
     ...change
   }
   const near = REACHES.indexOf(reach)
@@ -204,7 +208,12 @@ function answer(question: Question, change: Partial<Target> = {}): Decision {
     session_id: near <= 1 ? 'session' : 'another session',
     worktree_id: near <= 2 ? 'worktree' : 'another worktree'
   }
-  const actor: Actor = { user_id: 'caller', role, token: credential === 'task_token' ? token : null }
+  const actor: Actor = {
+    user_id: 'caller',
+    role,
+    token: credential === 'task_token' ? token : null,
+    ...(credential === 'executor_key' && { executor: true })
+  }
   return decide(actor, action, target, { fields, reason })
 }
 
@@ -223,7 +232,10 @@ function renamed({ level, role }: NonNullable<Decision['smallest_grant']>): Part
 const anyId = fc.constantFrom('a', 'b', 'c')
 const anyAction = fc.oneof(fc.constantFrom(...ACTIONS), fc.string())
 const anyToken = fc.option(fc.record({ task_id: anyId, session_id: anyId, worktree_id: anyId }))
-const anyActor: fc.Arbitrary<Actor> = fc.record({ user_id: anyId, role: fc.constantFrom(...ROLES), token: anyToken })
+const anyScope = fc.constantFrom({}, { executor: true } as const)
+const anyActor: fc.Arbitrary<Actor> = fc
+  .record({ user_id: anyId, role: fc.constantFrom(...ROLES), token: anyToken, scope: anyScope })
+  .map(({ scope, ...actor }) => ({ ...actor, ...scope }))
 const anyIntent = fc.record({
   fields: fc.array(fc.oneof(fc.constantFrom('email', 'others_can', 'role'), fc.string())),
   reason: fc.boolean()
@@ -243,6 +255,7 @@ const anyWorld = fc
   .record({
     role: fc.constantFrom(...ROLES),
     token: anyToken,
+    scope: anyScope,
     worktrees: fc.array(fc.record({ others_can: fc.constantFrom(...OTHERS), grant: fc.constantFrom(...GRANTS) }), {
       minLength: 3,
       maxLength: 3
@@ -251,13 +264,13 @@ const anyWorld = fc
       maxLength: 12
     })
   })
-  .map(({ role, token, worktrees, records }) => ({
-    caller: { user_id: 'a', role, token } satisfies Actor,
+  .map(({ role, token, scope, worktrees, records }) => ({
+    caller: { user_id: 'a', role, token, ...scope } satisfies Actor,
     records: records.flatMap(({ worktree, session, created_by, task_id, user_id }) =>
       [...new Set(Object.values(TYPES))].map((type): Target => {
         const { others_can, grant } = worktrees[worktree]!
         const worktree_id = ['a', 'b', 'c'][worktree]!
-        const ofPerson = ['user', 'api_key', 'token'].includes(type)
+        const ofPerson = ['user', 'api_key', 'token', 'lease'].includes(type)
         return {
           type,
           exists: true,

@@ -10,7 +10,7 @@ export interface Question {
   others_can: (typeof COLUMNS)[number]
   /** The session of the record, or where there is none the user, key, grant or token itself, is the caller's own. */
   own: boolean
-  credential: 'access_token' | 'api_key' | 'task_token' | 'none'
+  credential: 'access_token' | 'api_key' | 'executor_key' | 'task_token' | 'none'
   /** The nearest thing that the record shares with the task of the token. */
   reach: 'task' | 'session' | 'worktree' | 'elsewhere'
   /** Names of the fields that are written. */
@@ -30,6 +30,7 @@ export function expected(question: Question): Expectation {
   const done = question.action.endsWith('.create') ? { status: 201, code: 'allowed' } : { status: 200, code: 'allowed' }
   if (open) return done
   if (person === '-') return answers['-']!
+  if (isForExecutors(question.action) !== (question.credential === 'executor_key')) return answers['t']!
   if (question.credential === 'task_token' && !tokenReaches(question)) return answers['t']!
   return person === '+' ? done : answers[person]!
 }
@@ -37,6 +38,8 @@ export function expected(question: Question): Expectation {
 /** A list is never refused for what is in it: it holds what the caller may get, and may be empty. */
 export function expectedList(question: Question): Expectation & { sees: boolean } {
   if (question.credential === 'none') return { ...answers['x']!, sees: false }
+  // An executor's key has no lists at all.
+  if (question.credential === 'executor_key') return { ...answers['t']!, sees: false }
   if (question.credential === 'task_token' && !TOKENS[question.action]) return { ...answers['t']!, sees: false }
   return { status: 200, code: 'allowed', sees: expected(question).status === 200 }
 }
@@ -128,6 +131,8 @@ const TABLES: Record<string, Entry> = {
   'tasks.create': sessionInOwn(prompt),
   'tasks.patch': sessionInOwn(prompt),
   'tasks.remove': both(all),
+  'task-stops.create': sessionInOwn(prompt),
+  'task-events.find': both(view),
   'task-tokens.create': sessionInOwn(prompt),
   'messages.find': both(view),
   'messages.get': both(view),
@@ -141,6 +146,8 @@ const TABLES: Record<string, Entry> = {
   'journal.find': both(journal),
   'journal.get': both(journal),
   'sweeps.create': both(roleAdmin),
+  'leases.create': both(always),
+  'leases.patch': ownOnly,
   'livez.get': both(always),
   'readyz.get': both(always),
   'health.get': both(always),
@@ -159,6 +166,7 @@ const TOKENS: Record<string, readonly Question['reach'][]> = {
   'tasks.patch': ['task'],
   'tasks.find': inItsSession,
   'tasks.get': inItsSession,
+  'task-events.find': inItsSession,
   'sessions.find': inItsSession,
   'sessions.get': inItsSession,
   'session-compactions.create': inItsSession,
@@ -184,6 +192,11 @@ function variantOf(action: string, fields: readonly string[], reason: boolean): 
   if (action === 'worktrees.patch' && fields.includes('others_can')) return 'worktrees.patch others_can'
   if ((action === 'grants.create' || action === 'grants.patch') && reason) return `${action} with a reason`
   return action
+}
+
+/** Leases are for the keys of executors, and these are for nothing else. */
+function isForExecutors(action: string): boolean {
+  return action.startsWith('leases.')
 }
 
 function tokenReaches({ action, reach }: Question): boolean {

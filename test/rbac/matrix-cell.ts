@@ -55,11 +55,12 @@ export function listCell(about: About, credential: Credential, place: Place | un
   return { credential, action: about.action, call, ...expectation, list: { sees, id } }
 }
 
-/** A person's two credentials, the given task tokens by how near they are, and, for one of the actors, none. */
+/** A person's two credentials, the key of their executor, the given task tokens by how near they are, and, for one of the actors, none. */
 function credentials(actor: Actor, tokens: Partial<Record<Question['reach'], string | undefined>>): Credential[] {
   return [
     { actor, credential: 'access_token', token: actor.token, reach: 'elsewhere' },
     { actor, credential: 'api_key', token: actor.key.secret, reach: 'elsewhere' },
+    { actor, credential: 'executor_key', token: actor.executor.secret, reach: 'elsewhere' },
     ...Object.entries(tokens).map(([reach, token]) => ({ actor, credential: 'task_token', token, reach }) as Credential),
     ...(actor.role === 'member' ? [{ actor, credential: 'none', token: undefined, reach: 'elsewhere' } as const] : [])
   ]

@@ -27,7 +27,8 @@ export const SERVICES = [
   'users',
   'api-keys',
   'authentication',
-  'sweeps'
+  'sweeps',
+  'leases'
 ] as const
 type Service = (typeof SERVICES)[number]
 
@@ -131,10 +132,20 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
           const again = await scene.world.task(scene.keeper, session_id)
           return { call: ['tasks', 'remove', again] as Call, record: again }
         }
+        const stop = async () => {
+          const again = await scene.world.task(scene.keeper, session_id)
+          return { call: [`tasks/${again}/stop`, 'create', {}] as Call, record: again }
+        }
         return [
           cell({ action: 'tasks.get', own }, near, place, { call: ['tasks', 'get', record], record }),
           cell({ action: 'tasks.patch', own }, near, place, { call: ['tasks', 'patch', record, { because: unique() }], record }),
           cell({ action: 'tasks.remove', own }, near, place, { call: ['tasks', 'remove', record], record, fresh }),
+          cell({ action: 'task-stops.create', own }, near, place, {
+            call: [`tasks/${record}/stop`, 'create', {}],
+            record,
+            fresh: stop
+          }),
+          cell({ action: 'task-events.find', own }, near, place, { call: [`tasks/${record}/events`, 'find'], record }),
           cell({ action: 'task-tokens.create', own }, near, place, { call: [`tasks/${record}/token`, 'create', {}], record })
         ]
       })
@@ -224,6 +235,17 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
   sweeps: (scene) =>
     anywhere(scene).map((by) => cell({ action: 'sweeps.create' }, by, undefined, { call: ['sweeps', 'create', {}] })),
 
+  leases: (scene) =>
+    anywhere(scene).flatMap((by) => [
+      cell({ action: 'leases.create' }, by, undefined, { call: ['leases', 'create', { executor: EXECUTOR }] }),
+      ...[by.actor.executor, scene.keepersExecutor].map(({ lease_id: record }) =>
+        cell({ action: 'leases.patch', own: record === by.actor.executor.lease_id }, by, undefined, {
+          call: ['leases', 'patch', record, {}],
+          record
+        })
+      )
+    ]),
+
   authentication: async (scene) => {
     // Signing out uses the credential up, whether it is an access token or a key.
     const spare = async ({ actor, credential, token }: Credential) => {
@@ -242,3 +264,6 @@ export const cellsOf: Record<Service, (scene: Scene) => Cell[] | Promise<Cell[]>
     return cells
   }
 }
+
+/** It can run nothing, so it is given nothing. */
+const EXECUTOR = { name: 'idle', host: 'localhost', pid: 1, version: '1', agents: [] }

@@ -1,5 +1,5 @@
 import type { GrantLevel, OthersLevel, Role } from '@stoa/core/policy/levels'
-import { rowsOf } from '../support/client.js'
+import { client, rowsOf } from '../support/client.js'
 import { made, text, type Person, type World } from '../support/world.js'
 
 /** One place per level and per way to have it: by a grant, or by `others_can`. */
@@ -15,7 +15,17 @@ const ROLES = ['viewer', 'member', 'admin'] as const
 export interface Actor extends Person {
   role: Role
   key: { api_key_id: string; secret: string }
+  executor: Executing
 }
+
+/** The key of an executor, and a lease that it holds. */
+export interface Executing {
+  secret: string
+  lease_id: string
+}
+
+/** What no executor here can run: else they would lease the tasks that are there to be patched. */
+export const AGENT = 'nobody-runs-this'
 
 /** A session with what is in it, and per role a token of its task. */
 export interface Spot {
@@ -43,6 +53,7 @@ export interface Scene {
   world: World
   keeper: Person
   keepersKey: { api_key_id: string }
+  keepersExecutor: Executing
   bystander: Person
   stranger: Person
   actors: Record<Role, Actor>
@@ -56,7 +67,7 @@ export async function setTheScene(world: World): Promise<Scene> {
   const people = { viewer: await person('vera'), member: await person('mary'), admin: await person('ada') }
 
   const spot = async (author: Person, worktree_id: string, roles: readonly Role[]): Promise<Spot> => {
-    const session_id = await world.session(author, worktree_id)
+    const session_id = await sessionFor(AGENT, author, worktree_id)
     const [task_id, other_task_id] = [await world.task(author, session_id), await world.task(author, session_id)]
     const tokens: Spot['tokens'] = {}
     for (const role of roles) tokens[role] = await world.taskToken(people[role], task_id)
@@ -88,10 +99,25 @@ export async function setTheScene(world: World): Promise<Scene> {
     })
   }
 
+  const executing = async (person: Person): Promise<Executing> => {
+    const secret = text(await made(person.rest.post('/api-keys', { name: 'an executor', scope: 'executor' })), 'secret')
+    const agent = `for-${person.name}`
+    await world.task(keeper, await sessionFor(agent, keeper, await world.worktree(keeper, 'all')))
+    const executor = { name: 'an executor', host: 'localhost', pid: 1, version: '1', agents: [agent] }
+    return { secret, lease_id: text(await made(client(world.url, secret).post('/leases', { executor })), 'lease_id') }
+  }
   const actor = async (role: Role): Promise<Actor> => {
+    const executor = await executing(people[role])
     await made(world.root.rest.patch(`/users/${people[role].user_id}`, { role }))
-    return { ...(await world.signInAgain(people[role])), role, key: await world.apiKey(people[role]) }
+    const person = await world.signInAgain(people[role])
+    return { ...person, role, key: await world.apiKey(person), executor }
   }
   const actors = { viewer: await actor('viewer'), member: await actor('member'), admin: await actor('admin') }
-  return { world, keeper, keepersKey: await world.apiKey(keeper), bystander, stranger, actors, places }
+  const keepers = { keepersKey: await world.apiKey(keeper), keepersExecutor: await executing(keeper) }
+  return { world, keeper, ...keepers, bystander, stranger, actors, places }
+}
+
+/** A session whose tasks are for this agent. */
+export async function sessionFor(agent: string, author: Person, worktree_id: string): Promise<string> {
+  return text(await made(author.rest.post('/sessions', { worktree_id, title: 'a session', agent })), 'session_id')
 }

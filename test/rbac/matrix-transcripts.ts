@@ -1,7 +1,7 @@
 import { absentId } from '../support/doors.js'
 import { made, text } from '../support/world.js'
 import { cell, inSessions, listCell, type Call, type Cell, type Fresh } from './matrix-cell.js'
-import { type Actor, type Place, type Scene } from './matrix-scene.js'
+import { AGENT, sessionFor, type Actor, type Place, type Scene } from './matrix-scene.js'
 
 /** What is done to a session as a whole. What is allowed and changes it is done to a session of its own. */
 export function transcriptCells(scene: Scene): Cell[] {
@@ -61,7 +61,7 @@ export function removedMessageCells(scene: Scene): Cell[] {
 const SUMMARY = { summary: 'in short', keep_last: 0 }
 
 async function sessionWithMessage({ world, keeper }: Scene, author: Actor | Scene['keeper'], place: Place): Promise<string> {
-  const session_id = await world.session(author, place.worktree_id)
+  const session_id = await sessionFor(AGENT, author, place.worktree_id)
   await world.message(keeper, session_id)
   return session_id
 }

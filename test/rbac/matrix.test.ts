@@ -13,7 +13,7 @@ describe('the table of rights, through every door', () => {
 
     before(async function () {
       this.timeout(120_000)
-      const daemon = await database.start()
+      const daemon = await database.start({ STOA_LEASE_S: '3600' })
       scene = await setTheScene(await buildWorld(daemon.url))
     })
 

@@ -17,6 +17,8 @@ export interface Config {
   /** Reserved: validated, so that a wrong value is found early, and not used yet. */
   executors: number
   emptySessionGuardSeconds: number
+  /** How long a lease holds without being renewed. */
+  leaseSeconds: number
   /** 0: nothing is swept unless somebody asks for it. */
   sweepEverySeconds: number
   repoRoots: string[]
@@ -42,6 +44,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     executors: integer(env, 'STOA_EXECUTORS', 1, 0, 100),
     emptySessionGuardSeconds: integer(env, 'STOA_EMPTY_SESSION_GUARD_S', 3600, 0, 31_536_000),
     sweepEverySeconds: integer(env, 'STOA_SWEEP_EVERY_S', 0, 0, 31_536_000),
+    leaseSeconds: integer(env, 'STOA_LEASE_S', 30, 1, 3600),
     repoRoots: repoRoots(env['STOA_REPO_ROOTS']),
     logLevel: oneOf(env, 'STOA_LOG_LEVEL', 'info', LOG_LEVELS),
     secret: readSecret(join(home, 'secret'))
@@ -68,6 +71,7 @@ const known = [
   'STOA_EXECUTORS',
   'STOA_EMPTY_SESSION_GUARD_S',
   'STOA_SWEEP_EVERY_S',
+  'STOA_LEASE_S',
   'STOA_REPO_ROOTS',
   'STOA_LOG_LEVEL'
 ]

@@ -6,6 +6,8 @@ import { signingKey } from './auth/signing-key.js'
 import { SettingError, readConfig } from './config.js'
 import { openDatabase } from './db/open.js'
 import type { Deps } from './deps.js'
+import { expireLeases } from './dispatch/expire-leases.js'
+import { makeQueueBell } from './dispatch/queue-bell.js'
 import { listen } from './http/listen.js'
 import { makeMetrics } from './http/metrics.js'
 import { makeLogger } from './logger.js'
@@ -17,6 +19,7 @@ async function main(): Promise<void> {
   const logger = makeLogger(config)
   const db = await openDatabase(config.databaseUrl, (error) => logger.warn({ err: error }, 'a database connection was lost'))
   const deps: Deps = {
+    bell: makeQueueBell(),
     config,
     credentials: makeCredentials(await signingKey(db, config)),
     db,
@@ -30,12 +33,14 @@ async function main(): Promise<void> {
   await refuseGeneratedPassword(deps)
   const listening = await listen(createApp(deps), config.host, config.port)
   const sweeps = scheduleSweeps(deps)
+  const leases = expireLeases(deps)
   let stopping = false
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
     stopping = true
     logger.info({ signal }, 'stopping')
-    await Promise.all([listening.stop(), sweeps.stop()])
+    deps.bell.close()
+    await Promise.all([listening.stop(), sweeps.stop(), leases.stop()])
     await db.close()
     process.exit(0)
   }

@@ -1,42 +1,45 @@
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { isId, type TaskId } from '@stoa/core/ids'
+import { KNOWN_AGENTS } from './drivers/find-driver.js'
 import { ExecutorError } from './executor-error.js'
 
-export interface Arguments {
+interface Common {
   /** Without a slash at the end. */
   daemon: string
-  taskId: TaskId
   directory: string | null
   timeoutMs: number | null
 }
 
-export const HELP = `stoa-executor --daemon URL --task TASK_ID [--dir DIR] [--timeout SECONDS]
+export interface TaskArguments extends Common {
+  mode: 'task'
+  taskId: TaskId
+}
 
-Runs the prompt of one task as a shell command in the directory of its worktree, and reports to the daemon.
+export interface WorkerArguments extends Common {
+  mode: 'worker'
+  name: string
+  agents: string[]
+  once: boolean
+}
 
-  --daemon URL       the daemon, such as http://127.0.0.1:4747
-  --task TASK_ID     the task to run; it must be queued
-  --dir DIR          where to run it, when the worktree is a record without a directory
-  --timeout SECONDS  ends the command after this long; without it there is no limit
-  --help             this text
-
-The credential comes from the environment, one of:
-  STOA_KEY           an API key (stoa_pat_…) or an access token; exchanged for a token of the task
-  STOA_TASK_TOKEN    a token of the task (stoa_task_…)
-
-Exit code: 0 the task completed, 2 the command failed, timed out or was stopped, 1 the executor could not do its work.
-`
-
-export function parseArguments(argv: string[]): Arguments | 'help' {
+export function parseArguments(argv: string[]): TaskArguments | WorkerArguments | 'help' {
   const values = parse(argv)
   if (values.help) return 'help'
-  return {
+  const common: Common = {
     daemon: daemonUrl(values.daemon),
-    taskId: taskId(values.task),
     directory: values.dir === undefined ? null : resolve(values.dir),
     timeoutMs: values.timeout === undefined ? null : milliseconds(values.timeout)
   }
+  if (values.task === undefined) {
+    const once = values.once ?? false
+    return { mode: 'worker', ...common, name: executorName(values.name), agents: agentList(values.agents), once }
+  }
+  if (values.name !== undefined || values.agents !== undefined || values.once) {
+    throw new ExecutorError('--name, --agents and --once are for an executor that takes tasks: leave them out with --task.')
+  }
+  return { mode: 'task', ...common, taskId: taskId(values.task) }
 }
 
 function parse(argv: string[]) {
@@ -46,6 +49,9 @@ function parse(argv: string[]) {
       options: {
         daemon: { type: 'string' },
         task: { type: 'string' },
+        name: { type: 'string' },
+        agents: { type: 'string' },
+        once: { type: 'boolean' },
         dir: { type: 'string' },
         timeout: { type: 'string' },
         help: { type: 'boolean', short: 'h' }
@@ -69,10 +75,22 @@ function daemonUrl(given: string | undefined): string {
   return url.href.replace(/\/+$/, '')
 }
 
-function taskId(given: string | undefined): TaskId {
-  if (given === undefined) throw new ExecutorError('--task is missing: give the id of the task.')
+function taskId(given: string): TaskId {
   if (!isId(given)) throw new ExecutorError('--task is not a task id (a UUIDv7 in lower case).')
   return given as TaskId
+}
+
+function executorName(given: string | undefined): string {
+  const name = (given ?? hostname()).trim()
+  if (name === '' || name.length > 200) throw new ExecutorError('--name must have 1 to 200 characters.')
+  return name
+}
+
+function agentList(given: string | undefined): string[] {
+  if (given === undefined) return [...KNOWN_AGENTS]
+  const agents = given.split(',').map((agent) => agent.trim())
+  if (agents.includes('')) throw new ExecutorError('--agents has an empty name: give them as in shell,other.')
+  return [...new Set(agents)]
 }
 
 /** A longer timer than Node's longest would fire at once. */

@@ -17,6 +17,13 @@ export function takeCredential(environment: NodeJS.ProcessEnv): Credential {
   throw new ExecutorError('There is no credential: set STOA_KEY (an API key) or STOA_TASK_TOKEN in the environment.')
 }
 
+/** Taking tasks is for keys: a token of a task is good for that one only. */
+export function takeKey(environment: NodeJS.ProcessEnv): string {
+  const { kind, secret } = takeCredential(environment)
+  if (kind === 'key') return secret
+  throw new ExecutorError('A token of a task is good for that task only: give it with --task, or set STOA_KEY to take tasks.')
+}
+
 /**
  * What the command sees. A list of what may pass and not of what may not: a secret that somebody adds to the
  * executor's environment tomorrow stays out without anybody thinking of it.

@@ -1,11 +1,12 @@
 import type { TaskPatch } from '@stoa/core/schema/tasks'
-import type { Ended } from './run-command.js'
+import type { Ended, StopReason } from './drivers/driver.js'
+import { GRACE_MS, type GroupEnd } from './process-group.js'
 
 export type FinalStatus = 'completed' | 'failed' | 'timed_out' | 'stopped'
 export type Report = TaskPatch & { status: FinalStatus; because: string }
 
-/** What the daemon is told about how the command ended. */
-export function reportOf(ended: Ended): Report {
+/** What the daemon is told about how the work ended. */
+export function reportOf(ended: Exclude<Ended, { how: 'lost' }>): Report {
   switch (ended.how) {
     case 'exit': {
       const because = `The command ended with exit code ${ended.exitCode}.`
@@ -13,16 +14,28 @@ export function reportOf(ended: Ended): Report {
       return { status: 'failed', exit_code: ended.exitCode, error: { code: 'exit_nonzero', message: because }, because }
     }
     case 'signal':
-      return failed('failed', 'signal', `The command was ended by ${ended.signal}.`)
+      return failedWith('signal', `The command was ended by ${ended.signal}.`)
     case 'timeout':
-      return failed('timed_out', 'timed_out', `The command was ended after its time limit of ${ended.seconds} s.`)
+      return failedWith('timed_out', `The command was ended after its time limit of ${ended.seconds} s.`, 'timed_out')
     case 'not_started':
-      return failed('failed', 'not_started', `The shell could not be started (${ended.reason}).`)
+      return failedWith('not_started', `The shell could not be started (${ended.reason}).`)
     case 'stop':
-      return { status: 'stopped', exit_code: null, because: 'The executor was told to stop.' }
+      return stoppedReport(ended.asked, GROUP_ENDS[ended.group])
   }
 }
 
-function failed(status: FinalStatus, code: string, message: string): Report {
+/** `what` became of the command, as a sentence. */
+export function stoppedReport(asked: StopReason, what: string): Report {
+  const because = `${asked === 'person' ? 'Asked to stop.' : 'The executor was told to stop.'} ${what}`
+  return { status: 'stopped', exit_code: null, because }
+}
+
+export function failedWith(code: string, message: string, status: FinalStatus = 'failed'): Report {
   return { status, exit_code: null, error: { code, message }, because: message }
+}
+
+const GROUP_ENDS: Record<GroupEnd, string> = {
+  ended: 'The command ended on SIGTERM.',
+  killed: `The command did not end on SIGTERM within ${GRACE_MS / 1000} s and was ended by SIGKILL.`,
+  left: 'The command ended neither on SIGTERM nor on SIGKILL: something of it may still run.'
 }

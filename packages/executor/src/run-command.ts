@@ -2,28 +2,17 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BoundedOutput } from './bounded-output.js'
-import type { Environment } from './environment.js'
+import type { Ended, Outcome, StopReason, Work } from './drivers/driver.js'
+import { guardGroup } from './guard-group.js'
 import { endGroup } from './process-group.js'
 
-export interface Command {
+export interface Command extends Omit<Work, 'prompt'> {
   /** Run by `/bin/sh -c`. */
   script: string
-  directory: string
-  environment: Environment
-  timeoutMs: number | null
-  /** Aborted when the executor itself is told to end. */
-  stop: AbortSignal
 }
 
-export type Ended =
-  | { how: 'exit'; exitCode: number }
-  | { how: 'signal'; signal: string }
-  | { how: 'timeout'; seconds: number }
-  | { how: 'stop' }
-  | { how: 'not_started'; reason: string }
-
 /** Nothing of the command is left running when this resolves, unless it took itself out of its process group. */
-export async function runCommand(command: Command): Promise<{ ended: Ended; output: string }> {
+export async function runCommand(command: Command): Promise<Outcome> {
   const output = new BoundedOutput()
   let child: ChildProcess
   try {
@@ -33,20 +22,27 @@ export async function runCommand(command: Command): Promise<{ ended: Ended; outp
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown'
     return { ended: { how: 'not_started', reason }, output: '' }
   }
-  const exit = new Promise<Ended>((resolve) => {
+  const guard = guardGroup(child.pid!)
+  const exit = new Promise<Interrupted>((resolve) => {
     child.once('exit', (code, signal) => {
       resolve(signal === null ? { how: 'exit', exitCode: code ?? 0 } : { how: 'signal', signal })
     })
   })
   const interrupted = interruption(command)
-  const ended = await Promise.race([exit, interrupted.promise])
+  const end = await Promise.race([exit, interrupted.promise])
   interrupted.cancel()
   // Also after an exit of its own: what a finished task left in the background must not go on changing the worktree.
-  await endGroup(child.pid!)
-  await exit
+  const group = await endGroup(child.pid!, command.lost)
+  guard.dismiss()
+  if (group !== 'left') await exit
   await drain(child)
+  const ended = end.how === 'stop' || end.how === 'timeout' ? { ...end, group } : end
   return { ended, output: output.text() }
 }
+
+/** What ended the command, before it is known how the rest of its group took it. */
+type Interrupted = WithoutGroup<Ended>
+type WithoutGroup<T> = T extends unknown ? Omit<T, 'group'> : never
 
 async function start(command: Command, output: BoundedOutput): Promise<ChildProcess> {
   const child = spawn('/bin/sh', ['-c', command.script], {
@@ -62,20 +58,21 @@ async function start(command: Command, output: BoundedOutput): Promise<ChildProc
   return child
 }
 
-function interruption({ timeoutMs, stop }: Command): { promise: Promise<Ended>; cancel(): void } {
-  let cancel = (): void => {}
-  const promise = new Promise<Ended>((resolve) => {
-    const onStop = (): void => resolve({ how: 'stop' })
-    const timer =
-      timeoutMs === null ? undefined : setTimeout(() => resolve({ how: 'timeout', seconds: timeoutMs / 1000 }), timeoutMs)
-    if (stop.aborted) onStop()
-    stop.addEventListener('abort', onStop)
-    cancel = () => {
-      clearTimeout(timer)
-      stop.removeEventListener('abort', onStop)
-    }
+function interruption({ timeoutMs, stop, lost }: Command): { promise: Promise<Interrupted>; cancel(): void } {
+  const over = new AbortController()
+  const promise = new Promise<Interrupted>((resolve) => {
+    when(lost, over.signal, () => resolve({ how: 'lost' }))
+    when(stop, over.signal, () => resolve({ how: 'stop', asked: stop.reason as StopReason }))
+    if (timeoutMs === null) return
+    const timer = setTimeout(() => resolve({ how: 'timeout', seconds: timeoutMs / 1000 }), timeoutMs)
+    when(over.signal, over.signal, () => clearTimeout(timer))
   })
-  return { promise, cancel }
+  return { promise, cancel: () => over.abort() }
+}
+
+function when(signal: AbortSignal, over: AbortSignal, call: () => void): void {
+  if (signal.aborted) call()
+  else signal.addEventListener('abort', call, { once: true, ...(over !== signal && { signal: over }) })
 }
 
 /** The rest of the output. A process that left the group may hold the pipe open for ever, so the wait is short. */

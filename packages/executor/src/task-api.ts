@@ -8,13 +8,16 @@ export interface TaskApi {
   api: ApiClient
   /** With the person's own credential, where there is one. It outlives the task, at whose end the token dies. */
   person: ApiClient | null
+  /** What must not be seen in the output. */
+  secrets: string[]
 }
 
 /** A key can do all that its person can; what runs the task gets only what one task needs. */
 export async function openTaskApi(daemon: string, credential: Credential, taskId: TaskId): Promise<TaskApi> {
-  if (credential.kind === 'task_token') return { api: createApiClient(daemon, credential.secret), person: null }
-  const person = createApiClient(daemon, credential.secret)
+  const { kind, secret } = credential
+  if (kind === 'task_token') return { api: createApiClient(daemon, secret), person: null, secrets: [secret] }
+  const person = createApiClient(daemon, secret)
   const { token } = await person.post(`/tasks/${taskId}/token`, {})
   if (typeof token !== 'string') throw new ExecutorError('The daemon gave no token for the task.')
-  return { api: createApiClient(daemon, token), person }
+  return { api: createApiClient(daemon, token), person, secrets: [secret, token] }
 }

@@ -37,7 +37,8 @@ export function verifyWho(shown: ShownCredential, { credential, user, token }: L
     actor: {
       user_id: user['user_id'] as string,
       role: user['role'] as Role,
-      token: token && { task_id: credential['task_id'] as string, session_id: token.session_id, worktree_id: token.worktree_id }
+      token: token && { task_id: credential['task_id'] as string, session_id: token.session_id, worktree_id: token.worktree_id },
+      ...(credential['scope'] === 'executor' && { executor: true })
     },
     user,
     credential: { kind: credential['kind'] as CredentialKind, id: credential['credential_id'] as string },

@@ -38,6 +38,7 @@ export const tables = {
       'name',
       'task_id',
       'session_id',
+      'scope',
       'expires_at',
       'revoked_at',
       'version',
@@ -49,7 +50,7 @@ export const tables = {
   api_keys: {
     name: 'api_keys',
     id: 'api_key_id',
-    columns: ['api_key_id', 'user_id', 'name', 'expires_at', ...stamps]
+    columns: ['api_key_id', 'user_id', 'name', 'scope', 'expires_at', ...stamps]
   },
   worktrees: {
     name: 'worktrees',
@@ -120,6 +121,7 @@ export const tables = {
       'version',
       ...stamps
     ],
+    hidden: ['lease_id'],
     json: ['config', 'git_state', 'usage', 'error'],
     computed: {
       queue_position: `CASE WHEN tasks.status = 'queued' THEN (
@@ -127,6 +129,24 @@ export const tables = {
         WHERE q.session_id = tasks.session_id AND q.status = 'queued' AND q.task_id <= tasks.task_id
       ) END`
     }
+  },
+  leases: {
+    name: 'leases',
+    id: 'lease_id',
+    columns: [
+      'lease_id',
+      'task_id',
+      'executor_id',
+      'user_id',
+      'credential_id',
+      'attempt',
+      'progress',
+      'created_at',
+      'renewed_at',
+      'expires_at',
+      'ended_at'
+    ],
+    json: ['progress']
   },
   messages: {
     name: 'messages',

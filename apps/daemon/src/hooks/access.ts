@@ -45,6 +45,8 @@ export interface Claim {
 export interface StoaParams extends RecordParams {
   access?: Access
   ip?: string
+  /** The caller has hung up: what is still to be handed out would reach nobody. */
+  isGone?: () => boolean
   authentication?: { strategy: string; accessToken?: string }
   connection?: Record<string, unknown>
   headers?: Record<string, string>

@@ -50,6 +50,40 @@ export function journalEntry(deps: Pick<Deps, 'now' | 'newId'>, access: Access, 
   }
 }
 
+/** What the daemon does by itself, under a name and for a reason; nobody asked, so nobody's rights are in it. */
+export function systemEntry(
+  { now, newId }: Pick<Deps, 'now' | 'newId'>,
+  {
+    system,
+    ...said
+  }: { system: string } & Pick<JournalEntry, 'decision' | 'reason_code' | 'reason' | 'action' | 'resource_type' | 'effect'> &
+    Partial<Pick<JournalEntry, 'resource_id' | 'worktree_id' | 'session_id'>>
+): JournalEntry {
+  const [service, method] = said.action.split('.') as [string, string]
+  return {
+    id: newId(),
+    ts: now().toISOString(),
+    kind: 'system',
+    actor_id: null,
+    actor: { system },
+    credential: null,
+    service,
+    method,
+    transport: 'internal',
+    resource_id: null,
+    worktree_id: null,
+    session_id: null,
+    claimed: null,
+    actual: null,
+    spoofed: false,
+    basis: null,
+    trace: [],
+    version: null,
+    request: { request_id: newId(), ip: null },
+    ...said
+  }
+}
+
 export function allowedEntry(
   deps: Pick<Deps, 'now' | 'newId'>,
   access: Access,

@@ -41,7 +41,7 @@ export function pipeline(deps: Deps, options: PipelineOptions): { around: Record
 /** Services that hang on one record (its revisions, its token): deciding on the record is deciding on them. */
 export function nestedPipeline(deps: Deps, service: string, load: Hook[]): { around: Record<string, AroundHookFunction[]> } {
   const steps = [requestContext(deps, service), errorBoundary(deps), recordRefusal(deps), authenticate(deps), ...load, authorize]
-  return around({ find: [...steps, recordRead(deps)], create: steps })
+  return around({ find: [...steps, recordRead(deps)], create: steps, patch: steps })
 }
 
 /** Signing in: the one call without a credential. */

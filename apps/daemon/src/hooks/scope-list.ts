@@ -12,7 +12,8 @@ export function scopeList(deps: Deps) {
     await loadInto(deps, access, 'token', null)
     access.target = null
     const scope = scopeOf(access.who!.actor, access.action)
-    if (access.who!.actor.token && scope.anyOf.length === 0) throw new StoaError('token_scope')
+    const { token, executor } = access.who!.actor
+    if ((token || executor) && scope.anyOf.length === 0) throw new StoaError('token_scope')
     context.params.scope = scope
     await next()
   }

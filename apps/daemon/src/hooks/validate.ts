@@ -5,6 +5,7 @@ import { isId } from '@stoa/core/ids'
 import type { ServiceSchema } from '@stoa/core/schema/service-schema'
 import { accessOf, type Access, type Context } from './access.js'
 import { isPlain, normalizeLists, normalizeTimes } from './normalize.js'
+import { checkedId } from './take-route-id.js'
 import { refuseBrokenText, refuseEndless, refuseHostile } from './refuse-hostile.js'
 import { check, compileBody, compileQuery, findQuery, recordQuery } from './validators.js'
 
@@ -39,7 +40,7 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
       context.params.query = normalizeTimes(schema, query)
       return next()
     }
-    if (context.method !== 'create') takeId(access, context.id)
+    if (context.method !== 'create') access.resource_id = checkedId(context.id)
     check(validators.record, normalizeLists(query))
     takeVersion(access, context, query)
     if (context.method === 'create') {
@@ -95,13 +96,6 @@ export function validate({ schema, findExtra, batch }: ValidateOptions) {
     access.reason = Boolean(changes['reason'])
     return normalizeTimes(schema, changes)
   }
-}
-
-function takeId(access: Access, id: unknown): void {
-  if (id === null || id === undefined)
-    throw new StoaError('method_not_allowed', { message: 'Name one record: this is not offered on all of them.' })
-  if (!isId(id)) throw new StoaError('invalid', { errors: [{ field: 'id', message: 'is not a UUIDv7 in lower case' }] })
-  access.resource_id = id
 }
 
 /** Over HTTP a version comes in `If-Match`; a socket has only the headers of its handshake, so there it is `$version`. */

@@ -4,6 +4,7 @@ import { apiKeys } from './api-keys/api-keys.js'
 import { authentication } from './authentication/authentication.js'
 import { grants } from './grants/grants.js'
 import { journal } from './journal/journal.js'
+import { leases } from './leases/leases.js'
 import { messageRestores } from './message-restores/message-restores.js'
 import { messageRevisions } from './message-revisions/message-revisions.js'
 import { messages } from './messages/messages.js'
@@ -17,6 +18,8 @@ import { sessionTruncations } from './session-truncations/session-truncations.js
 import { sessionUndos } from './session-undos/session-undos.js'
 import { sessions } from './sessions/sessions.js'
 import { sweeps } from './sweeps/sweeps.js'
+import { taskEvents } from './task-events/task-events.js'
+import { taskStops } from './task-stops/task-stops.js'
 import { taskTokens } from './task-tokens/task-tokens.js'
 import { tasks } from './tasks/tasks.js'
 import { users } from './users/users.js'
@@ -39,6 +42,9 @@ export function services(app: Application, deps: Deps): void {
   sessionExports(app, deps)
   tasks(app, deps)
   taskTokens(app, deps)
+  taskStops(app, deps)
+  taskEvents(app, deps)
+  leases(app, deps)
   messages(app, deps)
   messageRevisions(app, deps)
   messageRestores(app, deps)

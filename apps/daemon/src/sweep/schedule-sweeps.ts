@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JournalEntry } from '@stoa/core/journal/entry'
 import type { Deps } from '../deps.js'
+import { systemEntry } from '../hooks/journal-entry.js'
 import { sweepEmptySessions, type Sweeper } from './sweep-empty-sessions.js'
 
 /** Sweeps every STOA_SWEEP_EVERY_S seconds, the first time after that long; with 0, the default, never. */
@@ -44,37 +44,22 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Nobody asked, so nobody's rights are looked at; the journal says that it was the schedule. */
-function systemSweeper({ now, newId }: Deps): Sweeper {
-  const request = { request_id: newId(), ip: null }
+function systemSweeper(deps: Deps): Sweeper {
   return {
     allowed: () => null,
     renew: () => Promise.resolve(),
-    entry: (effect, session): JournalEntry => ({
-      id: newId(),
-      ts: now().toISOString(),
-      kind: 'system',
-      decision: 'allow',
-      reason_code: 'allowed',
-      reason: 'the schedule sweeps empty sessions',
-      actor_id: null,
-      actor: { system: 'sweep' },
-      credential: null,
-      action: 'sweeps.create',
-      service: 'sweeps',
-      method: 'create',
-      transport: 'internal',
-      resource_type: session ? 'session' : 'daemon',
-      resource_id: session?.session_id ?? null,
-      worktree_id: session?.worktree_id ?? null,
-      session_id: session?.session_id ?? null,
-      claimed: null,
-      actual: null,
-      spoofed: false,
-      basis: null,
-      trace: [],
-      effect,
-      version: null,
-      request
-    })
+    entry: (effect, session) =>
+      systemEntry(deps, {
+        system: 'sweep',
+        decision: 'allow',
+        reason_code: 'allowed',
+        reason: 'the schedule sweeps empty sessions',
+        action: 'sweeps.create',
+        resource_type: session ? 'session' : 'daemon',
+        resource_id: session?.session_id ?? null,
+        worktree_id: session?.worktree_id ?? null,
+        session_id: session?.session_id ?? null,
+        effect
+      })
   }
 }

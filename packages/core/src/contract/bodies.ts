@@ -1,4 +1,5 @@
 import { signInSchemas } from '../schema/authentication.js'
+import { leasing, renewal, renewed } from '../schema/leases.js'
 import { MAX_BATCH } from '../schema/messages.js'
 import { compaction, forking, truncation, undoing } from '../schema/sessions.js'
 import { nothing } from '../schema/types.js'
@@ -55,6 +56,23 @@ const compacted = object({
   kept: count,
   tokens_estimated: count
 })
+const lease = object({
+  lease_id: { type: 'string' },
+  attempt: count,
+  expires_at: { type: 'string', format: 'date-time' },
+  token: { type: 'string', pattern: '^stoa_task_' },
+  task: schema('Task'),
+  session: schema('Session'),
+  worktree: schema('Worktree')
+})
+const event = object({
+  seq: count,
+  at: { type: 'string', format: 'date-time' },
+  by: { type: ['string', 'null'] },
+  status: { type: 'string' },
+  attempt: { type: ['integer', 'null'] }
+})
+const events = object({ total: count, limit: count, skip: count, data: { type: 'array', items: event } })
 const context = object({
   session_id: { type: 'string' },
   messages: { type: 'array', items: schema('Message') },
@@ -73,6 +91,9 @@ const requests: Record<string, object> = {
   'authentication.create': schema('SignIn'),
   'sweeps.create': sweeping,
   'messages.create': oneOrMany('MessageCreate'),
+  'leases.create': leasing,
+  'leases.patch': renewal,
+  'task-stops.create': nothing,
   'session-forks.create': forking,
   'session-truncations.create': truncation,
   'session-clears.create': nothing,
@@ -96,6 +117,10 @@ const successes: Record<string, Record<string, object>> = {
     200: answer('The first row of this `client_message_id`, which was appended before.', oneOrMany('Message')),
     201: answer('The appended message, or the list of them.', oneOrMany('Message'))
   },
+  'leases.create': { 201: answer('A task to run.', lease), 204: { description: 'There is none.' } },
+  'leases.patch': { 200: answer('How long it holds now, and whether to stop.', renewed) },
+  'task-stops.create': { 201: answer('The task, stopped or asked to stop.', schema('Task')) },
+  'task-events.find': { 200: answer('Every change of its status, in order.', events) },
   'session-forks.create': { 201: answer('The new session.', schema('Session')) },
   'session-truncations.create': { 201: answer('What was kept and what was removed.', truncated) },
   'session-clears.create': { 201: answer('What was removed.', cleared) },

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { ID_PATTERN } from '../ids.js'
 import { messageQuery } from '../schema/messages.js'
 import { contextQuery, exportQuery } from '../schema/sessions.js'
+import { eventsQuery } from '../schema/tasks.js'
 import { PAGE, type ServiceSchema } from '../schema/service-schema.js'
 import type { Operation } from './operations.js'
 import { resourceOf, type Resource } from './resources.js'
@@ -42,6 +43,7 @@ const shared = (name: keyof typeof sharedParameters): object => ({ $ref: `#/comp
 const queries: Record<string, Record<string, TSchema>> = {
   'messages.find': messageQuery,
   'journal.find': { after_seq: messageQuery.after_seq },
+  'task-events.find': eventsQuery.properties,
   'session-context.find': contextQuery.properties,
   'session-exports.find': exportQuery.properties
 }

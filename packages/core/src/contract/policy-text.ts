@@ -1,10 +1,11 @@
 import type { Policy, Rule } from '../policy/actions.js'
 
 /** The rules of an operation in words: `level prompt (in one's own session: session), or role admin`. */
-export function policyText({ anyOf, fields, token }: Policy): string {
+export function policyText({ anyOf, fields, token, executor }: Policy): string {
   const extra = Object.entries(fields ?? {}).map(([field, rules]) => `The field \`${field}\`: ${rulesText(rules)}.`)
   const reach = token ? `A task token reaches this within its ${token}.` : ''
-  return [`Allowed to: ${rulesText(anyOf)}.`, ...extra, reach].filter(Boolean).join(' ')
+  const scope = executor ? 'Only with an API key of the scope `executor`.' : ''
+  return [`Allowed to: ${rulesText(anyOf)}.`, ...extra, reach, scope].filter(Boolean).join(' ')
 }
 
 function rulesText(rules: readonly Rule[]): string {

@@ -40,6 +40,17 @@ export function isTerminal(status: TaskStatus): boolean {
   return transitions[status].length === 0
 }
 
+/** How often a task is handed out; an executor may be lost once. */
+export const MAX_ATTEMPTS = 2
+
+/** What becomes of a task whose executor is not heard of any more. */
+export function afterLoss(status: TaskStatus, attempt: number): { status: TaskStatus; because: string } {
+  if (status === 'stopping') return { status: 'stopped', because: 'was asked to stop, and its executor is gone' }
+  return attempt < MAX_ATTEMPTS
+    ? { status: 'queued', because: 'its executor was lost; waits for another' }
+    : { status: 'failed', because: 'its executor was lost, for the second time' }
+}
+
 export type Transition = 'moves' | 'repeats' | 'illegal'
 
 /** A report of the status a task already has repeats it. */

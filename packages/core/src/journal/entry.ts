@@ -56,7 +56,7 @@ export interface Effect {
   count?: number
   /** What a record was made from: the session that was forked. */
   from?: string
-  /** Only for what decides access: levels, roles, the active flag. Never content. */
+  /** Only for what decides access (levels, roles, the active flag) and for the status of a task. Never content. */
   before?: Record<string, unknown>
   after?: Record<string, unknown>
 }

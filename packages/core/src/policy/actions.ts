@@ -26,6 +26,8 @@ export interface Policy {
   fields?: Record<string, Rule[]>
   /** Absent: a task token may not do this at all. */
   token?: TokenReach
+  /** Only for an executor's key, which may do nothing else. */
+  executor?: true
 }
 
 export type ResourceType =
@@ -34,6 +36,7 @@ export type ResourceType =
   | 'grant'
   | 'session'
   | 'task'
+  | 'lease'
   | 'message'
   | 'removed_message'
   | 'api_key'
@@ -61,6 +64,7 @@ export const visibility: Record<ResourceType, Rule[]> = {
   grant: [view, admin],
   session: [view],
   task: [view],
+  lease: [self],
   message: [view],
   removed_message: [owner],
   api_key: [self],
@@ -113,7 +117,12 @@ export const policies = {
   'tasks.create': { resource: 'task', anyOf: [prompt] },
   'tasks.patch': { resource: 'task', anyOf: [prompt], token: 'task' },
   'tasks.remove': { resource: 'task', anyOf: [all] },
+  'task-stops.create': { resource: 'task', anyOf: [prompt] },
+  'task-events.find': { resource: 'task', anyOf: [view], token: 'session' },
   'task-tokens.create': { resource: 'task', anyOf: [prompt] },
+
+  'leases.create': { resource: 'daemon', anyOf: [signedIn], executor: true },
+  'leases.patch': { resource: 'lease', anyOf: [self], executor: true },
 
   'messages.find': { resource: 'message', anyOf: [view], token: 'session' },
   'messages.get': { resource: 'message', anyOf: [view], token: 'session' },

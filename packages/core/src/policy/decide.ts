@@ -8,6 +8,8 @@ export interface Actor {
   role: Role
   /** Set when the credential is a task token: the right is then the person's, cut to this. */
   token: { task_id: TaskId; session_id: SessionId; worktree_id: WorktreeId } | null
+  /** Set when the credential is an executor's key: it leases tasks, and does nothing else. */
+  executor?: true
 }
 
 /** What was loaded from the database for this request. Nothing in it comes from the caller. */
@@ -67,7 +69,7 @@ export function decide(actor: Actor, action: string, target: Target, intent: Int
   trace.push({ check: 'visible', need: describeRules(visibility[target.type]), have: standing(actor, target), passed: visible })
   if (!visible) return refusal('not_found', false, trace[0]!, trace)
 
-  const tokenStep = checkToken(policy, actor, target)
+  const tokenStep = checkExecutor(policy, actor) ?? checkToken(policy, actor, target)
   if (tokenStep) {
     trace.push(tokenStep)
     if (!tokenStep.passed) return refusal('token_scope', true, tokenStep, trace)
@@ -140,6 +142,17 @@ function levelOf(actor: Actor, target: Target): Level {
 
 function neededLevel(rule: Rule & { by: 'level' }, actor: Actor, target: Target): Level {
   return rule.own && target.session?.created_by === actor.user_id ? rule.own : rule.level
+}
+
+/** An executor's key is for leases, and leases are for an executor's key. What is open to anyone is open to it too. */
+function checkExecutor({ executor, anyOf }: Policy, actor: Actor): TraceStep | null {
+  if (executor === actor.executor || anyOf.some(({ by }) => by === 'anyone')) return null
+  return {
+    check: 'scope',
+    need: executor ? 'an API key with the scope executor' : 'a credential of a person',
+    have: actor.executor ? 'the key of an executor' : 'a credential of a person',
+    passed: false
+  }
 }
 
 /** What is open to anyone is open to a token too. */

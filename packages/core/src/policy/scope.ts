@@ -23,7 +23,8 @@ export type ScopeTerm =
 
 export function scopeOf(actor: Actor, action: string): Scope {
   const policy = policyOf(action)
-  if (!policy || (actor.token && policy.token !== 'session')) return { anyOf: [], within: null }
+  if (!policy || policy.executor !== actor.executor || (actor.token && policy.token !== 'session'))
+    return { anyOf: [], within: null }
   const terms = visibility[policy.resource].flatMap((rule) => termOf(rule, actor))
   return {
     anyOf: terms.some((term) => term.see === 'everything') ? [{ see: 'everything' }] : terms,

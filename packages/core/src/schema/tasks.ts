@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { TASK_STATUSES } from '../domain/task-state.js'
-import { defineSchema } from './service-schema.js'
+import { PAGE, defineSchema } from './service-schema.js'
 import { closed, id, jsonObject, line, nullable, oneOf, stamps, time, version } from './types.js'
 
 const sha = nullable(Type.String({ pattern: '^[0-9a-f]{40,64}$' }))
@@ -80,6 +80,15 @@ export const taskSchema = defineSchema({
   ],
   parents: ['session_id', 'worktree_id']
 })
+
+/** The events of a task are paged and asked for nothing else. */
+export const eventsQuery = Type.Object(
+  {
+    $limit: Type.Optional(Type.Integer({ minimum: 0, maximum: PAGE.max, default: PAGE.default })),
+    $skip: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 }))
+  },
+  closed
+)
 
 export type Task = Static<typeof taskSchema.record>
 export type TaskCreate = Static<typeof taskSchema.create>

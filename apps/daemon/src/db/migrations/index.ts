@@ -6,6 +6,7 @@ import { extendMessages } from './0004_extend_messages.js'
 import { createRemovals } from './0005_create_removals.js'
 import { freezeTaskConfig } from './0006_freeze_task_config.js'
 import { indexSessions } from './0007_index_sessions.js'
+import { createLeases } from './0008_create_leases.js'
 
 /** In order, forward only; an entry on main is never edited. */
 export const migrations: readonly Migration[] = [
@@ -15,5 +16,6 @@ export const migrations: readonly Migration[] = [
   extendMessages,
   createRemovals,
   freezeTaskConfig,
-  indexSessions
+  indexSessions,
+  createLeases
 ]

@@ -9,6 +9,7 @@ export interface NewCredential {
   user_id: string
   secret_hash: string
   name?: string
+  scope?: 'executor' | null | undefined
   task_id?: string
   session_id?: string
   expires_at?: string | null | undefined

@@ -28,6 +28,7 @@ export class ApiKeysClass extends RecordClass {
       user_id,
       secret_hash,
       name: data.name,
+      scope: data.scope,
       expires_at: data.expires_at
     }
     await commitUnit(this.deps, access, () => ({
@@ -37,7 +38,15 @@ export class ApiKeysClass extends RecordClass {
       ]
     }))
     const stamps = { created_at: now.toISOString(), created_by: user_id, updated_at: now.toISOString() }
-    return { api_key_id, user_id, name: data.name, expires_at: data.expires_at ?? null, ...stamps, secret }
+    return {
+      api_key_id,
+      user_id,
+      name: data.name,
+      scope: data.scope ?? null,
+      expires_at: data.expires_at ?? null,
+      ...stamps,
+      secret
+    }
   }
 
   async remove(_id: unknown, params: StoaParams): Promise<Row> {

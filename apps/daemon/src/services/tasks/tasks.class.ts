@@ -3,6 +3,7 @@ import { isTerminal, transition, type TaskStatus } from '@stoa/core/domain/task-
 import { StoaError } from '@stoa/core/errors'
 import type { TaskCreate, TaskPatch } from '@stoa/core/schema/tasks'
 import type { Row } from '../../db/database.js'
+import { endLease } from '../../db/queries/end-lease.js'
 import { holdTokens } from '../../db/queries/hold-tokens.js'
 import { decodeRow, tables } from '../../db/tables.js'
 import { Sql, deleteWhere, insertWhere, updateWhere } from '../../db/write.js'
@@ -37,8 +38,15 @@ export class TasksClass extends RecordClass {
     try {
       const record = await this.write(params, () => ({
         steps: [insertWhere(table, values, [stillAllowed(this.deps, access)])],
-        entries: [this.allow(access, { change: 'created', fields: access.fields }, { resource_id: task_id })]
+        entries: [
+          this.allow(
+            access,
+            { change: 'created', fields: access.fields, after: { status: 'queued', attempt: 0 } },
+            { resource_id: task_id }
+          )
+        ]
       }))
+      this.deps.bell.ring()
       return this.withPosition(record)
     } catch (error) {
       if (error instanceof StoaError && error.code === 'duplicate') return this.repeatedCreate(access, data, params)
@@ -50,16 +58,32 @@ export class TasksClass extends RecordClass {
     const access = accessOf(params)
     const repeated = await this.repeatedReport(access, data, params)
     if (repeated) return repeated
-    const record = await this.write(params, () => {
+    const record = await this.write(params, async () => {
       const task = access.loaded!.record!
+      await this.requireLease(access, task)
       const values = this.changeOf(task, data)
+      const lease_id = task['lease_id'] as string | null
+      // Who gives a task back gives the lease back with it.
+      const ends = data.status === 'queued' || (data.status !== undefined && isTerminal(data.status))
+      const conditions = [
+        ...recordHolds(this.deps, access, table),
+        new Sql('status = ?', task['status'] as string),
+        lease_id ? new Sql('lease_id = ?', lease_id) : new Sql('lease_id IS NULL')
+      ]
+      const effect = {
+        change: 'patched',
+        fields: access.fields,
+        ...(data.status && data.status !== task['status'] && { after: { status: data.status, attempt: task['attempt'] } })
+      } as const
       return {
         steps: [
-          updateWhere(table, values, [...recordHolds(this.deps, access, table), new Sql('status = ?', task['status'] as string)])
+          updateWhere(table, { ...values, ...(ends && { lease_id: null }) }, conditions),
+          ...(ends && lease_id ? endLease(lease_id, this.now()) : [])
         ],
-        entries: [this.allow(access, { change: 'patched', fields: access.fields })]
+        entries: [this.allow(access, effect)]
       }
-    })
+    }).catch(oneAtATime)
+    if (data.status !== undefined) this.deps.bell.ring()
     const { status, queue_position } = access.loaded!.record!
     return status === 'queued' && record['status'] === 'queued' ? { ...record, queue_position } : this.withPosition(record)
   }
@@ -78,6 +102,13 @@ export class TasksClass extends RecordClass {
         entries: [this.allow(access, { change: 'removed' })]
       }
     })
+  }
+
+  /** While an executor holds a task, only its own token reports on it. */
+  private async requireLease(access: Access, task: Row): Promise<void> {
+    if (task['lease_id'] === null) return
+    const [lease] = await this.deps.db.read('SELECT credential_id FROM leases WHERE lease_id = ?', [task['lease_id'] as string])
+    if (lease?.['credential_id'] !== access.who!.credential.id) throw new StoaError('lease_held')
   }
 
   /** The queue moves with every task, so the position is read after the write instead of being part of it. */
@@ -129,6 +160,15 @@ export class TasksClass extends RecordClass {
     await this.recordRepeat(access, row['task_id'] as string)
     return this.withPosition(this.present(decodeRow(table, row), params))
   }
+}
+
+/** The database lets a session have one active task. */
+function oneAtATime(error: unknown): never {
+  if (error instanceof StoaError && error.code === 'duplicate')
+    throw new StoaError('illegal_transition', {
+      message: 'Another task of this session is under way; a session runs one at a time.'
+    })
+  throw error
 }
 
 /** Every field that was sent is the one that was sent before. */
