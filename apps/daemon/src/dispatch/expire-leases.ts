@@ -1,19 +1,11 @@
-import { afterLoss, isTerminal, type TaskStatus } from '@stoa/core/domain/task-state'
+import { afterLoss, isTerminal } from '@stoa/core/domain/task-state'
 import { endLease } from '../db/queries/end-lease.js'
+import { lostLeases, type LostLease } from '../db/queries/lost-leases.js'
 import { tables } from '../db/tables.js'
 import { Sql, updateWhere } from '../db/write.js'
 import type { Deps } from '../deps.js'
 import { commitAndCount } from '../hooks/commit-unit.js'
 import { systemEntry } from '../hooks/journal-entry.js'
-
-interface Lost {
-  lease_id: string
-  task_id: string
-  session_id: string
-  worktree_id: string
-  status: TaskStatus
-  attempt: number
-}
 
 /** Looks for leases that were not renewed. The token of such a lease is refused already; this gives its task to the queue again. */
 export function expireLeases(deps: Deps): { stop(): Promise<void> } {
@@ -36,19 +28,14 @@ export function expireLeases(deps: Deps): { stop(): Promise<void> } {
 
 async function expireOnce(deps: Deps): Promise<void> {
   const now = deps.now().toISOString()
-  const lost = (await deps.db.read(
-    `SELECT l.lease_id, t.task_id, t.session_id, s.worktree_id, t.status, t.attempt
-    FROM leases l JOIN tasks t ON t.task_id = l.task_id AND t.lease_id = l.lease_id JOIN sessions s ON s.session_id = t.session_id
-    WHERE l.ended_at IS NULL AND l.expires_at <= ? ORDER BY l.expires_at LIMIT 100`,
-    [now]
-  )) as unknown as Lost[]
+  const lost = await lostLeases(deps.db, now)
   for (const lease of lost) await expire(deps, lease, now)
   if (lost.length > 0) deps.bell.ring()
 }
 
 async function expire(
   deps: Deps,
-  { lease_id, task_id, session_id, worktree_id, status, attempt }: Lost,
+  { lease_id, task_id, session_id, worktree_id, status, attempt }: LostLease,
   now: string
 ): Promise<void> {
   const after = afterLoss(status, attempt)

@@ -57,7 +57,7 @@ export function systemEntry(
     system,
     ...said
   }: { system: string } & Pick<JournalEntry, 'decision' | 'reason_code' | 'reason' | 'action' | 'resource_type' | 'effect'> &
-    Partial<Pick<JournalEntry, 'resource_id' | 'worktree_id' | 'session_id'>>
+    Partial<Pick<JournalEntry, 'resource_id' | 'worktree_id' | 'session_id' | 'trace'>>
 ): JournalEntry {
   const [service, method] = said.action.split('.') as [string, string]
   return {

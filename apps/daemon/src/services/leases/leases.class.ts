@@ -8,6 +8,7 @@ import type { Row } from '../../db/database.js'
 import { authorStands, claimTask, type NewLease } from '../../db/queries/claim-task.js'
 import { queuedTasks, type Candidate } from '../../db/queries/queued-tasks.js'
 import { readRecord } from '../../db/queries/read-record.js'
+import { renewLease } from '../../db/queries/renew-lease.js'
 import { decodeRow, publicRecord, tables } from '../../db/tables.js'
 import { Sql, updateWhere } from '../../db/write.js'
 import type { Deps } from '../../deps.js'
@@ -46,33 +47,14 @@ export class LeasesClass {
   /** Holds the lease, and its token, for another while; says whether somebody wants the task to stop. */
   async patch(_id: unknown, { progress }: Renewal, params: StoaParams): Promise<Renewed> {
     const access = accessOf(params)
-    const now = this.deps.now()
-    const expires_at = this.endOf(now)
+    const at = this.deps.now()
+    const [now, expires_at] = [at.toISOString(), this.endOf(at)]
     const [row] = await commitUnit(this.deps, access, () => {
       const lease = access.loaded!.record!
-      if (lease['ended_at'] !== null || (lease['expires_at'] as string) <= now.toISOString())
+      if (lease['ended_at'] !== null || (lease['expires_at'] as string) <= now)
         throw new StoaError('lease_held', { message: 'This lease is over: the task has ended, or was given to another.' })
       return {
-        steps: [
-          {
-            sql: `UPDATE leases SET renewed_at = ?, expires_at = ?${progress ? ', progress = ?' : ''}
-              WHERE lease_id = ? AND ended_at IS NULL AND expires_at > ? AND ${stillAllowed(this.deps, access).sql}
-              RETURNING lease_id, task_id, (SELECT t.status FROM tasks t WHERE t.task_id = leases.task_id) AS status`,
-            params: [
-              now.toISOString(),
-              expires_at,
-              ...(progress ? [JSON.stringify(progress)] : []),
-              lease['lease_id'] as string,
-              now.toISOString(),
-              ...stillAllowed(this.deps, access).params
-            ]
-          },
-          {
-            sql: 'UPDATE credentials SET expires_at = ? WHERE credential_id = ? AND revoked_at IS NULL',
-            params: [expires_at, lease['credential_id'] as string],
-            optional: true
-          }
-        ],
+        steps: renewLease(lease, { now, expires_at, progress }, stillAllowed(this.deps, access)),
         entries: [allowedEntry(this.deps, access, { change: 'patched', fields: ['expires_at', ...access.fields] })]
       }
     })
@@ -89,7 +71,9 @@ export class LeasesClass {
         if (!mayPrompt(actor, candidate.own_grant, candidate).allowed) continue
         hasMoved = true
         const decision = authorsRight(candidate)
-        const leased = decision.allowed ? await this.claim(access, executor, candidate) : await this.refuse(candidate, decision)
+        const leased = decision.allowed
+          ? await this.claim(access, executor, candidate, decision)
+          : await this.refuse(candidate, decision)
         if (leased) return leased
       }
       if (!hasMoved) return null
@@ -97,7 +81,12 @@ export class LeasesClass {
     return null
   }
 
-  private async claim(access: Access, executor: Leasing['executor'], candidate: Candidate): Promise<Row | null> {
+  private async claim(
+    access: Access,
+    executor: Leasing['executor'],
+    candidate: Candidate,
+    author: Decision
+  ): Promise<Row | null> {
     const { deps } = this
     const now = deps.now()
     const credential_id = deps.newId()
@@ -123,7 +112,9 @@ export class LeasesClass {
       }
     )
     const steps = claimTask(deps.db.dialect, lease, candidate, stillAllowed(deps, access))
-    const rows = await commitAndCount(deps, { steps, entries: [entry] }).catch(unlessTaken)
+    // Why it was handed out is the author's right as well as the executor's.
+    const trace = [...entry.trace, ...author.trace]
+    const rows = await commitAndCount(deps, { steps, entries: [{ ...entry, trace }] }).catch(unlessTaken)
     if (!rows) return null
     access.decision_id = entry.id
     const task = decodeRow(tables.tasks, rows[0]!)
@@ -146,7 +137,7 @@ export class LeasesClass {
   }
 
   /** A queued task whose author lost the right is refused, visibly. */
-  private async refuse(candidate: Candidate, { code, rule, need, have }: Decision): Promise<null> {
+  private async refuse(candidate: Candidate, { code, rule, need, have, trace }: Decision): Promise<null> {
     const { task_id, attempt, session, worktree } = candidate
     const now = this.deps.now().toISOString()
     const values = {
@@ -161,6 +152,7 @@ export class LeasesClass {
       decision: 'deny',
       reason_code: code,
       reason: rule,
+      trace,
       action: 'leases.create',
       resource_type: 'task',
       resource_id: task_id,
